@@ -1,0 +1,86 @@
+#pragma once
+
+// The compiler's front door: everything a compile may depend on is in CompileInput, the same struct
+// that the key is made of (style.md 16). Prepare verifies, specialises and canonicalises; Compile
+// lowers a prepared module for its target. Both run inside a compile worker, one at a time per
+// thread, on untrusted input.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/diag/diagnostic.h"
+#include "compiler/ir/module.h"
+#include "compiler/target/target.h"
+
+namespace intent {
+
+enum class Numerics : uint8_t { kSource, kRelaxedNormalization };
+enum class Bounds : uint8_t { kGuard, kTrust };
+
+struct CompileOptions {
+  Numerics numerics = Numerics::kSource;
+  bool online_reduction = true;
+  Bounds bounds = Bounds::kGuard;
+  int opt_level =
+      2;  // 0: plain total lowering, scalar, materialised; 1: quick code generation; 2: everything
+  std::vector<std::string> disabled_passes;  // sorted, unique; for tests and bug reports
+  bool keep_source = false;                  // also return the tile program and LLVM IR as payloads
+};
+
+struct Binding {
+  uint32_t parameter = 0;  // position among the module's constexpr parameters
+  ConstexprValue value;
+};
+
+struct CompileInput {
+  std::string module;             // serialised KIR, at most Limits::module_bytes
+  std::vector<Binding> bindings;  // sorted by parameter, unique
+  Target target;                  // resolved: no "native"
+  CompileOptions options;
+};
+
+// One named time of a compile, in nanoseconds.
+struct StageTime {
+  std::string stage;
+  int64_t nanoseconds = 0;
+};
+
+struct Prepared {
+  std::unique_ptr<Module> module;  // verified, specialised, canonical: no constexprs, no dead code
+  std::string canonical_kir;       // its deterministic bytes: what the canonical key hashes
+  std::vector<StageTime> times;
+};
+
+// A finished compile. `manifest` is a serialised intent.compile.v1.Manifest (by ordinal, no
+// author's text).
+struct CompiledArtifact {
+  std::string manifest;
+  std::vector<std::pair<std::string, std::string>>
+      payloads;  // "object", "kir", "tile", "llvm", "report"
+  std::vector<StageTime> times;
+};
+
+using Diagnostics = std::vector<Diagnostic>;
+
+struct CompileLimits {
+  size_t module_bytes = 16u << 20;
+  size_t operations = 100'000;
+};
+
+// Diagnostics: the user's module is at fault. Status: the environment is (kCancelled,
+// kResourceExhausted, kInternal).
+absl::StatusOr<std::variant<Prepared, Diagnostics>> Prepare(const CompileInput& input,
+                                                            const std::atomic<bool>* cancel);
+absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
+    const CompileInput& input, Prepared prepared, const std::atomic<bool>* cancel);
+
+// Identity of everything in this process that can change an artifact: digests of our worker's own
+// image, of libLLVM, and the format versions. Computed once; thread-safe.
+const std::string& CompilerFingerprint();
+
+}  // namespace intent
