@@ -124,8 +124,11 @@ Extent Extent::Invalid() {
 }
 
 Extent Extent::FromAtom(ExtentAtom atom) {
-  if (atom.lhs != nullptr) atom.depth = 1 + std::max(atom.lhs->Depth(), atom.rhs->Depth());
-  if (atom.depth > kMaxDepth) return Invalid();
+  if (atom.lhs != nullptr) {
+    atom.depth = 1 + std::max(atom.lhs->Depth(), atom.rhs->Depth());
+    atom.size = 1 + atom.lhs->Size() + atom.rhs->Size();
+  }
+  if (atom.depth > kMaxDepth || atom.size > kMaxSize) return Invalid();
   Extent extent;
   extent.terms_ = std::make_shared<const std::vector<Term>>(
       std::vector<Term>{{1, {{std::make_shared<const ExtentAtom>(std::move(atom)), 1}}}});
@@ -143,6 +146,16 @@ int Extent::Depth() const {
     for (const Factor& factor : term.factors) depth = std::max(depth, factor.atom->depth);
   }
   return depth;
+}
+
+int Extent::Size() const {
+  if (terms_ == nullptr) return 1;
+  int size = 0;
+  for (const Term& term : *terms_) {
+    size += 1;
+    for (const Factor& factor : term.factors) size += factor.power * factor.atom->size;
+  }
+  return size;
 }
 
 std::vector<Term> Extent::Terms() const {
@@ -175,7 +188,7 @@ Extent Extent::FromTerms(std::vector<Term> terms) {
   }
   Extent extent;
   extent.terms_ = std::make_shared<const std::vector<Term>>(std::move(merged));
-  return extent;
+  return extent.Size() <= kMaxSize ? extent : Invalid();
 }
 
 Extent operator+(const Extent& a, const Extent& b) {

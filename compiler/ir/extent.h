@@ -6,8 +6,8 @@
 // they compare equal.
 //
 // Immutable values; copying is cheap; safe to share between threads. Arithmetic that overflows,
-// divides by a constant zero or grows beyond kMaxTerms or kMaxDepth yields an invalid extent, which
-// is sticky and equal to nothing; whoever builds a type from one reports E0306.
+// divides by a constant zero or grows beyond kMaxTerms, kMaxDepth or kMaxSize yields an invalid
+// extent, which is sticky and equal to nothing; whoever builds a type from one reports E0306.
 
 #include <cstdint>
 #include <functional>
@@ -39,6 +39,7 @@ struct ExtentAtom {
   uint32_t index = 0;
   std::shared_ptr<const Extent> lhs, rhs;
   int depth = 1;
+  int size = 1;  // nodes of the whole expression, shared ones counted at each use
 };
 
 class Extent {
@@ -46,6 +47,7 @@ class Extent {
   static constexpr size_t kMaxTerms = 64;
   static constexpr int kMaxDepth = 12;
   static constexpr int kMaxDegree = 12;
+  static constexpr int kMaxSize = 1024;  // bounds every walk: atoms share what they contain
 
   struct Factor {
     std::shared_ptr<const ExtentAtom> atom;
@@ -82,6 +84,8 @@ class Extent {
   static int Compare(const Extent& a, const Extent& b);
 
   bool valid() const { return valid_; }
+  // Nodes of the expression, shared ones counted at each use; at most kMaxSize.
+  int Size() const;
   bool IsConstant() const { return valid_ && terms_ == nullptr; }
   int64_t constant() const { return constant_; }  // only if IsConstant()
   bool IsConstant(int64_t value) const { return IsConstant() && constant_ == value; }

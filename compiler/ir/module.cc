@@ -179,10 +179,17 @@ void NumberOperations(Module* module, SourceMap* map) {
   if (map != nullptr) map->spans = std::move(spans);
 }
 
-Extent ExtentOfConstexpr(const Module& module, ConstexprId id) {
+namespace {
+
+// Expressions share their parts, so a walk over one as a tree can be exponentially long and as deep
+// as the module is large: after this many steps a part is taken as unknown.
+constexpr int kExtentSteps = 512;
+
+Extent ExtentOfConstexpr(const Module& module, ConstexprId id, int* steps) {
+  if (--*steps < 0) return Extent::Invalid();
   const ConstexprNode& node = module.constexpr_nodes[id];
   if (node.kind != ConstexprKind::kInt) return Extent::Invalid();
-  const auto operand = [&](size_t i) { return ExtentOfConstexpr(module, node.operands[i]); };
+  const auto operand = [&](size_t i) { return ExtentOfConstexpr(module, node.operands[i], steps); };
   switch (node.op) {
     case ConstexprOp::kParameter:
       return Extent::Constexpr(node.index);
@@ -229,10 +236,10 @@ Extent ExtentOfConstexpr(const Module& module, ConstexprId id) {
   return Extent::Invalid();
 }
 
-Extent ExtentOf(const Module& module, const Function& function, ValueId id) {
+Extent ExtentOf(const Module& module, const Function& function, ValueId id, int* steps) {
   const Value& value = function.value(id);
   const Extent opaque = Extent::Value(id);
-  if (value.op == nullptr) return opaque;
+  if (value.op == nullptr || --*steps < 0) return opaque;
   const Op& op = *value.op;
   Extent result = opaque;
   switch (op.kind) {
@@ -240,7 +247,7 @@ Extent ExtentOf(const Module& module, const Function& function, ValueId id) {
       result = Extent(static_cast<int64_t>(op.attr<ConstantAttr>().value.bits));
       break;
     case OpKind::kConstexpr:
-      result = ExtentOfConstexpr(module, op.attr<ConstexprAttr>().expr);
+      result = ExtentOfConstexpr(module, op.attr<ConstexprAttr>().expr, steps);
       break;
     case OpKind::kDim: {
       const StaticInt& axis = op.attr<AxisAttr>().axis;
@@ -250,8 +257,8 @@ Extent ExtentOf(const Module& module, const Function& function, ValueId id) {
       break;
     }
     case OpKind::kBinary: {
-      const auto lhs = [&] { return ExtentOf(module, function, op.operands[0]); };
-      const auto rhs = [&] { return ExtentOf(module, function, op.operands[1]); };
+      const auto lhs = [&] { return ExtentOf(module, function, op.operands[0], steps); };
+      const auto rhs = [&] { return ExtentOf(module, function, op.operands[1], steps); };
       switch (op.attr<BinaryAttr>().kind) {
         case BinaryKind::kAdd:
           result = lhs() + rhs();
@@ -281,13 +288,25 @@ Extent ExtentOf(const Module& module, const Function& function, ValueId id) {
     }
     case OpKind::kUnary:
       if (op.attr<UnaryAttr>().kind == UnaryKind::kNegate) {
-        result = Extent(0) - ExtentOf(module, function, op.operands[0]);
+        result = Extent(0) - ExtentOf(module, function, op.operands[0], steps);
       }
       break;
     default:
       break;
   }
   return result.valid() ? result : opaque;
+}
+
+}  // namespace
+
+Extent ExtentOfConstexpr(const Module& module, ConstexprId id) {
+  int steps = kExtentSteps;
+  return ExtentOfConstexpr(module, id, &steps);
+}
+
+Extent ExtentOf(const Module& module, const Function& function, ValueId value) {
+  int steps = kExtentSteps;
+  return ExtentOf(module, function, value, &steps);
 }
 
 std::unique_ptr<Module> Clone(const Module& module) {
