@@ -1,0 +1,184 @@
+#include "compiler/target/target.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace intent {
+namespace {
+
+struct Base {
+  std::string_view name;
+  TargetKind kind;
+  int level;  // order among the levels of one architecture; 0: no extra features
+};
+constexpr Base kBases[] = {
+    {"interp", TargetKind::kInterpreter, 0}, {"x86-64-v2", TargetKind::kCpu, 2},
+    {"x86-64-v3", TargetKind::kCpu, 3},      {"x86-64-v4", TargetKind::kCpu, 4},
+    {"aarch64", TargetKind::kCpu, 0},        {"sm_80", TargetKind::kCuda, 0},
+    {"sm_86", TargetKind::kCuda, 0},         {"sm_87", TargetKind::kCuda, 0},
+    {"sm_89", TargetKind::kCuda, 0},         {"sm_90", TargetKind::kCuda, 0},
+    {"sm_90a", TargetKind::kCuda, 0},        {"sm_100", TargetKind::kCuda, 0},
+    {"sm_100a", TargetKind::kCuda, 0},       {"sm_103", TargetKind::kCuda, 0},
+    {"sm_103a", TargetKind::kCuda, 0},       {"sm_120", TargetKind::kCuda, 0},
+    {"sm_120a", TargetKind::kCuda, 0},
+};
+
+// Features beyond a level, each with the least level that it makes sense on.
+struct Feature {
+  std::string_view name;
+  int level;
+};
+constexpr Feature kFeatures[] = {
+    {"avx512bf16", 4}, {"avx512fp16", 4}, {"avx512vbmi", 4}, {"avx512vnni", 4}, {"avxvnni", 3},
+};
+
+const Base* FindBase(std::string_view name) {
+  for (const Base& base : kBases) {
+    if (base.name == name) return &base;
+  }
+  return nullptr;
+}
+
+const Feature* FindFeature(std::string_view name) {
+  for (const Feature& feature : kFeatures) {
+    if (feature.name == name) return &feature;
+  }
+  return nullptr;
+}
+
+std::string Table() {
+  std::vector<std::string_view> names = {"native"};
+  for (const Base& base : kBases) names.push_back(base.name);
+  return absl::StrJoin(names, ", ");
+}
+
+Target DetectHost() {
+  Target target;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  int level = 2;
+  if (__builtin_cpu_supports("x86-64-v4")) {
+    level = 4;
+  } else if (__builtin_cpu_supports("x86-64-v3")) {
+    level = 3;
+  }
+  target.base = absl::StrCat("x86-64-v", level);
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  unsigned a1 = 0, b1 = 0, c1 = 0, d1 = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && a >= 1) {
+    __get_cpuid_count(7, 1, &a1, &b1, &c1, &d1);
+  }
+  const auto add = [&](std::string_view name, bool present) {
+    if (present && level >= FindFeature(name)->level) target.features.emplace_back(name);
+  };
+  add("avx512bf16", (a1 >> 5) & 1);
+  add("avx512fp16", (d >> 23) & 1);
+  add("avx512vbmi", (c >> 1) & 1);
+  add("avx512vnni", (c >> 11) & 1);
+  add("avxvnni", (a1 >> 4) & 1);
+#elif defined(__aarch64__)
+  target.base = "aarch64";
+#else
+  target.kind = TargetKind::kInterpreter;
+  target.base = "interp";
+#endif
+  return target;
+}
+
+}  // namespace
+
+std::string Target::ToString() const {
+  std::string text = base;
+  for (const std::string& feature : features) absl::StrAppend(&text, "+", feature);
+  return text;
+}
+
+absl::StatusOr<Target> ParseTarget(std::string_view text) {
+  if (text == "native") return HostTarget();
+  if (text.size() > 256) return absl::InvalidArgumentError("a target name longer than 256 bytes");
+  const std::vector<std::string> parts = absl::StrSplit(text, '+');
+  const Base* base = FindBase(parts[0]);
+  if (base == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown target '", parts[0], "'; known are ", Table()));
+  }
+  Target target;
+  target.kind = base->kind;
+  target.base = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const Feature* feature = FindFeature(parts[i]);
+    if (feature == nullptr || base->level < feature->level) {
+      std::vector<std::string_view> known;
+      for (const Feature& f : kFeatures) {
+        if (base->level >= f.level) known.push_back(f.name);
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("target ", parts[0], " has no feature '", parts[i], "'; it has ",
+                       known.empty() ? "none" : absl::StrJoin(known, ", ")));
+    }
+    target.features.push_back(parts[i]);
+  }
+  std::sort(target.features.begin(), target.features.end());
+  target.features.erase(std::unique(target.features.begin(), target.features.end()),
+                        target.features.end());
+  return target;
+}
+
+const Target& HostTarget() {
+  static const Target* const kHost = new Target(DetectHost());
+  return *kHost;
+}
+
+std::string MissingOnHost(const Target& target) {
+  if (target.kind == TargetKind::kInterpreter) return "";
+  const Target& host = HostTarget();
+  if (target.kind == TargetKind::kCuda) return "a CUDA device";
+  const Base* wanted = FindBase(target.base);
+  const Base* present = FindBase(host.base);
+  const bool same_architecture = (target.base == "aarch64") == (host.base == "aarch64");
+  if (wanted == nullptr || !same_architecture || wanted->level > present->level) {
+    return target.base;
+  }
+  std::vector<std::string> missing;
+  for (const std::string& feature : target.features) {
+    if (!std::binary_search(host.features.begin(), host.features.end(), feature)) {
+      missing.push_back(feature);
+    }
+  }
+  return absl::StrJoin(missing, "+");
+}
+
+LlvmTargetNames LlvmNames(const Target& target) {
+  if (target.base == "aarch64") return {"aarch64-unknown-linux-gnu", "generic", "+neon"};
+  std::string features;
+  for (const std::string& feature : target.features) {
+    absl::StrAppend(&features, features.empty() ? "+" : ",+", feature);
+  }
+  return {"x86_64-unknown-linux-gnu", target.base, features};
+}
+
+CpuFacts FactsOf(const Target& target) {
+  CpuFacts facts;
+  if (target.base == "aarch64") {
+    facts.vector_registers = 32;
+    facts.fma = true;
+  } else if (target.base == "x86-64-v3") {
+    facts.vector_bits = 256;
+    facts.fma = facts.f16c = true;
+  } else if (target.base == "x86-64-v4") {
+    facts.vector_bits = 512;
+    facts.vector_registers = 32;
+    facts.fma = facts.f16c = facts.avx512 = true;
+  }
+  return facts;
+}
+
+}  // namespace intent
