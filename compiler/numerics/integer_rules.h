@@ -1,0 +1,97 @@
+#pragma once
+
+// Integer arithmetic (seed 000 chapter 4; arithmetic.md for ipow_trunc). Every function is total:
+// invalid input gives some value of the type, never a trap and never undefined behaviour.
+
+#include "compiler/numerics/element.h"
+
+namespace intent::numerics {
+
+template <typename T>
+T WrapAdd(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+}
+template <typename T>
+T WrapSub(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+}
+template <typename T>
+T WrapMul(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+}
+template <typename T>
+T WrapNegate(T a) {
+  return WrapSub(T{0}, a);
+}
+template <typename T>
+T WrapAbs(T a) {
+  return a < T{0} ? WrapNegate(a) : a;
+}
+
+// q = floor(a / b). Invalid: b == 0 gives 0, MIN // -1 gives MIN.
+template <typename T>
+T FloorDiv(T a, T b) {
+  if (b == T{0}) return T{0};
+  if constexpr (kIsSigned<T>) {
+    if (b == T{-1}) return WrapNegate(a);
+    const T quotient = static_cast<T>(a / b);
+    const bool inexact = static_cast<T>(quotient * b) != a;
+    return inexact && (a < T{0}) != (b < T{0}) ? static_cast<T>(quotient - 1) : quotient;
+  }
+  return static_cast<T>(a / b);
+}
+
+// a - floor(a / b) * b: zero or of the divisor's sign. MIN % -1 is 0; invalid: b == 0 gives 0.
+template <typename T>
+T FloorMod(T a, T b) {
+  if (b == T{0}) return T{0};
+  if constexpr (kIsSigned<T>) {
+    if (b == T{-1}) return T{0};
+    const T remainder = static_cast<T>(a % b);
+    return remainder != T{0} && (remainder < T{0}) != (b < T{0}) ? static_cast<T>(remainder + b)
+                                                                 : remainder;
+  }
+  return static_cast<T>(a % b);
+}
+
+// a^b modulo 2^width by squaring. Invalid: b < 0 gives 0.
+template <typename T>
+T WrapPow(T a, T b) {
+  if (b < T{0}) return T{0};
+  Wrapping<T> exponent = static_cast<Wrapping<T>>(b);
+  T result = T{1};
+  for (T base = a; exponent != 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result = WrapMul(result, base);
+    base = WrapMul(base, base);
+  }
+  return result;
+}
+
+// As WrapPow, and a negative exponent truncates the true value. Invalid: 0 to a negative power: 0.
+template <typename T>
+T TruncatedPow(T a, T b) {
+  if (b < T{0}) {
+    if (a == T{1}) return T{1};
+    if (kIsSigned<T> && a == static_cast<T>(-1)) return (b & T{1}) != T{0} ? a : T{1};
+    return T{0};
+  }
+  return WrapPow(a, b);
+}
+
+// Invalid: an amount outside [0, width) gives 0.
+template <typename T>
+bool ValidShift(T amount) {
+  return !(amount < T{0}) && static_cast<Wrapping<T>>(amount) < Wrapping<T>{kBits<T>};
+}
+template <typename T>
+T ShiftLeft(T a, T amount) {
+  if (!ValidShift(amount)) return T{0};
+  return static_cast<T>(static_cast<Wrapping<T>>(a) << static_cast<int>(amount));
+}
+template <typename T>
+T ShiftRight(T a, T amount) {
+  if (!ValidShift(amount)) return T{0};
+  return static_cast<T>(a >> static_cast<int>(amount));
+}
+
+}  // namespace intent::numerics
