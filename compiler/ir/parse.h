@@ -48,7 +48,7 @@
 #include <vector>
 
 #include "compiler/diag/diagnostic.h"
-#include "compiler/ir/codec.h"
+#include "compiler/ir/decode_limits.h"
 #include "compiler/ir/module.h"
 
 namespace intent {
