@@ -45,9 +45,9 @@ void ExpectSound(const std::string& folder, const std::string& when) {
     }
   }
   EXPECT_EQ(store->Stats().corrupt, 0u) << when;
+  store->Maintain();
   ASSERT_TRUE(store->Put(TestEntry(TestKey("0"), Object(0, 'z'))).ok()) << when;
   EXPECT_EQ(ObjectIn(*store, TestKey("0")), Object(0, 'z')) << when;
-  store->Maintain();
   EXPECT_TRUE(std::filesystem::is_empty(folder + "/tmp")) << "leftovers stay: " << when;
 }
 

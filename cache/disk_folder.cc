@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,9 +34,15 @@ uint64_t OccupiedBytes(const struct stat& info) {
   return std::max(static_cast<uint64_t>(info.st_size), static_cast<uint64_t>(info.st_blocks) * 512);
 }
 
+int64_t UsedAt(const struct stat& info) {
+  return int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+}
+
 absl::Status ErrnoStatus(std::string_view what) {
   const int error = errno;
-  return absl::ErrnoToStatus(error, std::string(what));
+  return absl::Status(
+      absl::ErrnoToStatusCode(error),
+      absl::StrCat(std::string(what), ": ", std::generic_category().message(error)));
 }
 
 // O_NOFOLLOW looks at the last component only, and "link/" has an empty one.
@@ -208,8 +214,14 @@ void DiskFolder::RemoveIfSame(const Digest& digest, ino_t inode) {
   }
 }
 
-bool DiskFolder::Remove(const Digest& digest) {
-  return unlinkat(root_.get(), EntryPath(digest).c_str(), 0) == 0;
+DiskFolder::Eviction DiskFolder::Evict(const ScannedFile& scanned) {
+  const std::string path = EntryPath(scanned.digest);
+  struct stat info;
+  if (fstatat(root_.get(), path.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (UsedAt(info) != scanned.used_at) return Eviction::kKept;
+    if (unlinkat(root_.get(), path.c_str(), 0) == 0) return Eviction::kEvicted;
+  }
+  return errno == ENOENT ? Eviction::kAlreadyGone : Eviction::kKept;
 }
 
 void DiskFolder::Touch(const Digest& digest) {
@@ -224,8 +236,7 @@ std::vector<DiskFolder::ScannedFile> DiskFolder::Scan(const std::atomic<bool>& s
     ForEachFile(root_.get(), shard.c_str(), [&](int, const char* name, const struct stat& info) {
       const absl::StatusOr<Digest> digest = Digest::FromHex(shard + name);
       if (!digest.ok()) return;
-      files.push_back({*digest, OccupiedBytes(info),
-                       int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec});
+      files.push_back({*digest, OccupiedBytes(info), UsedAt(info)});
     });
   }
   return files;

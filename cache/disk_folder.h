@@ -63,8 +63,11 @@ class DiskFolder {
   // bad file by a good one.
   void RemoveIfSame(const Digest& digest, ino_t inode);
 
-  // True when the entry is gone afterwards and this call removed it.
-  bool Remove(const Digest& digest);
+  enum class Eviction { kEvicted, kAlreadyGone, kKept };
+
+  // Removes a scanned entry; keeps it when it was used or replaced since the scan, or cannot be
+  // removed.
+  Eviction Evict(const ScannedFile& scanned);
 
   // Sets the entry's modification time, the use clock of eviction, to now.
   void Touch(const Digest& digest);

@@ -168,7 +168,9 @@ uint64_t DiskStore::Evict(DiskFolder& folder, std::vector<DiskFolder::ScannedFil
   uint64_t evicted = 0;
   for (const DiskFolder::ScannedFile& file : files) {
     if (total <= target || stop_) break;
-    if (folder.Remove(file.digest)) ++evicted;
+    const DiskFolder::Eviction outcome = folder.Evict(file);
+    if (outcome == DiskFolder::Eviction::kKept) continue;
+    if (outcome == DiskFolder::Eviction::kEvicted) ++evicted;
     total -= file.bytes;
   }
   std::lock_guard lock(mutex_);

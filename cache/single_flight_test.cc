@@ -40,7 +40,8 @@ struct Work {
   }
 };
 
-// A waiter that remembers what it was told.
+// A waiter that remembers what it was told. It is declared before its work, whose end may still
+// tell it.
 struct Waiter {
   std::vector<std::string> heard;
 
@@ -57,8 +58,8 @@ const Digest kKey = Digest::Of("key");
 
 TEST(SingleFlight, EqualKeysShareOneComputation) {
   Flights flights;
-  Work work;
   Waiter a, b, c;
+  Work work;
   flights.Join(kKey, work.start(), a.done());
   flights.Join(kKey, work.start(), b.done());
   flights.Join(kKey, work.start(), c.done());
@@ -75,14 +76,16 @@ TEST(SingleFlight, EqualKeysShareOneComputation) {
 
 TEST(SingleFlight, DifferentKeysDoNot) {
   Flights flights;
-  Work one, two;
   Waiter a, b;
+  Work one, two;
   flights.Join(kKey, one.start(), a.done());
   flights.Join(Digest::Of("other"), two.start(), b.done());
   EXPECT_EQ(one.started + two.started, 2);
   one.completion->Finish(Value("1"));
   EXPECT_EQ(a.heard, Heard{"1"});
   EXPECT_TRUE(b.heard.empty());
+  two.completion->Finish(Value("2"));
+  EXPECT_EQ(b.heard, Heard{"2"});
 }
 
 TEST(SingleFlight, WorkMayFinishBeforeJoinReturns) {
@@ -101,8 +104,8 @@ TEST(SingleFlight, WorkMayFinishBeforeJoinReturns) {
 
 TEST(SingleFlight, OnlyTheFirstFinishCounts) {
   Flights flights;
-  Work work;
   Waiter a;
+  Work work;
   flights.Join(kKey, work.start(), a.done());
   work.completion->Finish(Value("first"));
   work.completion->Finish(Value("second"));
@@ -113,8 +116,8 @@ TEST(SingleFlight, OnlyTheFirstFinishCounts) {
 
 TEST(SingleFlight, ALeaderThatLeavesDoesNotTakeItsFollowersWithIt) {
   Flights flights;
-  Work work;
   Waiter leader, follower;
+  Work work;
   const auto ticket = flights.Join(kKey, work.start(), leader.done());
   flights.Join(kKey, work.start(), follower.done());
   EXPECT_TRUE(ticket.Leave());
@@ -126,8 +129,8 @@ TEST(SingleFlight, ALeaderThatLeavesDoesNotTakeItsFollowersWithIt) {
 
 TEST(SingleFlight, TheDeadlineOfOneWaiterEndsThatWaiterOnly) {
   Flights flights;
-  Work work;
   Waiter leader, hasty, late;
+  Work work;
   flights.Join(kKey, work.start(), leader.done());
   const auto ticket = flights.Join(kKey, work.start(), hasty.done());
   EXPECT_TRUE(ticket.Leave());
@@ -142,8 +145,8 @@ TEST(SingleFlight, TheDeadlineOfOneWaiterEndsThatWaiterOnly) {
 
 TEST(SingleFlight, WorkIsCancelledOnceWhenNobodyWaits) {
   Flights flights;
-  Work work;
   Waiter a, b;
+  Work work;
   const auto first = flights.Join(kKey, work.start(), a.done());
   const auto second = flights.Join(kKey, work.start(), b.done());
   EXPECT_TRUE(second.Leave());
@@ -159,8 +162,8 @@ TEST(SingleFlight, WorkIsCancelledOnceWhenNobodyWaits) {
 
 TEST(SingleFlight, ACallerAfterACancelStartsAnew) {
   Flights flights;
-  Work cancelled, fresh;
   Waiter a, b;
+  Work cancelled, fresh;
   EXPECT_TRUE(flights.Join(kKey, cancelled.start(), a.done()).Leave());
   flights.Join(kKey, fresh.start(), b.done());
   EXPECT_EQ(fresh.started, 1);
@@ -207,8 +210,8 @@ TEST(SingleFlight, AnAbsentCancelIsAllowed) {
 
 TEST(SingleFlight, ALeaveAfterTheAnswerSaysSo) {
   Flights flights;
-  Work work;
   Waiter a;
+  Work work;
   const auto ticket = flights.Join(kKey, work.start(), a.done());
   work.completion->Finish(Value("code"));
   EXPECT_FALSE(ticket.Leave());
@@ -220,8 +223,8 @@ TEST(SingleFlight, ALeaveAfterTheAnswerSaysSo) {
 
 TEST(SingleFlight, AnErrorReachesThoseWhoWaitAndNobodyLater) {
   Flights flights;
-  Work crashed, retried;
   Waiter a, b, later;
+  Work crashed, retried;
   flights.Join(kKey, crashed.start(), a.done());
   flights.Join(kKey, crashed.start(), b.done());
   crashed.completion->Finish(absl::UnavailableError("worker crashed"));
@@ -235,8 +238,8 @@ TEST(SingleFlight, AnErrorReachesThoseWhoWaitAndNobodyLater) {
 
 TEST(SingleFlight, WorkThatLosesItsCompletionEndsTheFlight) {
   Flights flights;
-  Work work;
   Waiter a;
+  Work work;
   flights.Join(kKey, work.start(), a.done());
   Flights::Completion copy = *work.completion;
   work.completion.reset();
@@ -250,8 +253,8 @@ TEST(SingleFlight, WorkThatLosesItsCompletionEndsTheFlight) {
 
 TEST(SingleFlight, AWaiterMayJoinAgainFromItsCallback) {
   Flights flights;
-  Work first, second;
   Waiter again;
+  Work first, second;
   flights.Join(kKey, first.start(),
                [&](const Flights::Outcome&) { flights.Join(kKey, second.start(), again.done()); });
   first.completion->Finish(absl::UnavailableError("try again"));
@@ -261,8 +264,8 @@ TEST(SingleFlight, AWaiterMayJoinAgainFromItsCallback) {
 }
 
 TEST(SingleFlight, TicketsAndCompletionsMayOutliveIt) {
-  Work work;
   Waiter a, b;
+  Work work;
   Flights::Ticket ticket;
   {
     Flights flights;
