@@ -18,10 +18,10 @@
 namespace intent::cpu {
 
 struct EmitOptions {
-  int opt_level = 2;  // 0: quick code; 1: cheap passes, quick code; 2: everything
-  bool keep_ir = false;                        // also return the optimised LLVM IR as text
-  bool default_pipeline = false;               // LLVM's own O2 instead of ours: for measurements
-  const std::atomic<bool>* cancel = nullptr;   // asked between stages and passes
+  int opt_level = 2;              // 0: quick code; 1: cheap passes, quick code; 2: everything
+  bool keep_ir = false;           // also return the optimised LLVM IR as text
+  bool default_pipeline = false;  // LLVM's own O2 instead of ours: for measurements
+  const std::atomic<bool>* cancel = nullptr;  // asked between stages and passes
 };
 
 struct CpuObject {

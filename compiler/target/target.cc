@@ -55,8 +55,8 @@ const Feature* FindFeature(std::string_view name) {
 }
 
 std::string Table() {
-  std::vector<std::string_view> names = {"native"};
-  for (const Base& base : kBases) names.push_back(base.name);
+  std::vector<std::string> names = {"native"};
+  for (const Base& base : kBases) names.emplace_back(base.name);
   return absl::StrJoin(names, ", ");
 }
 
@@ -104,7 +104,7 @@ std::string Target::ToString() const {
 absl::StatusOr<Target> ParseTarget(std::string_view text) {
   if (text == "native") return HostTarget();
   if (text.size() > 256) return absl::InvalidArgumentError("a target name longer than 256 bytes");
-  const std::vector<std::string> parts = absl::StrSplit(text, '+');
+  const std::vector<std::string> parts = absl::StrSplit(std::string(text), '+');
   const Base* base = FindBase(parts[0]);
   if (base == nullptr) {
     return absl::InvalidArgumentError(
@@ -116,13 +116,13 @@ absl::StatusOr<Target> ParseTarget(std::string_view text) {
   for (size_t i = 1; i < parts.size(); ++i) {
     const Feature* feature = FindFeature(parts[i]);
     if (feature == nullptr || base->level < feature->level) {
-      std::vector<std::string_view> known;
+      std::vector<std::string> known;
       for (const Feature& f : kFeatures) {
-        if (base->level >= f.level) known.push_back(f.name);
+        if (base->level >= f.level) known.emplace_back(f.name);
       }
       return absl::InvalidArgumentError(
           absl::StrCat("target ", parts[0], " has no feature '", parts[i], "'; it has ",
-                       known.empty() ? "none" : absl::StrJoin(known, ", ")));
+                       known.empty() ? std::string("none") : absl::StrJoin(known, ", ")));
     }
     target.features.push_back(parts[i]);
   }
