@@ -1,0 +1,103 @@
+#include "compiler/tile/tile_interp.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/tile/parse.h"
+#include "compiler/tile/verify_tile.h"
+
+namespace intent::tile {
+namespace {
+
+// Runs a program on one f32 view of rank 1.
+struct Run {
+  std::vector<float> data;
+  int64_t extent, stride = 1;
+  intent_error error = {};
+  volatile int32_t cancel = 0;
+
+  explicit Run(std::vector<float> values)
+      : data(std::move(values)), extent(static_cast<int64_t>(data.size())) {}
+
+  int32_t operator()(const char* text) {
+    const auto program = Parse(text);
+    EXPECT_TRUE(program.ok()) << program.status();
+    EXPECT_TRUE(VerifyTile(**program).ok()) << VerifyTile(**program);
+    const intent_view view = {data.data(), &extent, &stride, 0, extent * 4};
+    const intent_call call = {&view, nullptr, nullptr, &cancel, &error};
+    return Interpret(**program, &call);
+  }
+};
+
+TEST(TileInterpTest, LoopsCarryAndMasksKeepAway) {
+  Run run({1, 2, 3, 4, 5});
+  EXPECT_EQ(run(R"(tile {
+    view f32 rank 1 read write
+    %m: mem<f32> = view_base {view=0}
+    %n: index = view_extent {view=0 axis=0}
+    %zero: index = const 0
+    %four: index = const 4
+    %init: f32x4 = const 0.0
+    %sum: f32x4 = for(%zero, %n, %four, %init) (%i: index, %acc: f32x4) {
+      %lanes: indexx4 = iota
+      %at: indexx4 = splat(%i)
+      %place: indexx4 = binary.add(%lanes, %at)
+      %end: indexx4 = splat(%n)
+      %mask: boolx4 = compare.lt(%place, %end)
+      %x: f32x4 = load(%m, %i, %mask) {stride=1 mask}
+      %next: f32x4 = binary.add(%acc, %x)
+      yield(%next)
+    }
+    %total: f32 = reduce_lanes.add(%sum)
+    store(%m, %zero, %total) {stride=1}
+  })"),
+            INTENT_OK);
+  EXPECT_EQ(run.data, (std::vector<float>{15, 2, 3, 4, 5}));
+}
+
+TEST(TileInterpTest, AFailedGuardEndsTheCallAndSaysWhy) {
+  Run run({7});
+  EXPECT_EQ(run(R"(tile {
+    view f32 rank 1 read write
+    %m: mem<f32> = view_base {view=0}
+    %zero: index = const 0
+    %five: index = const 5
+    %no: bool = const 0
+    %x: f32 = const 0.0
+    %one: index = const 1
+    parallel(%zero, %five, %one) (%b: index, %e: index) {
+      guard(%no, %five, %one) {status=1 parameter=0 axis=2} @42
+      store(%m, %zero, %x) {stride=1}
+      yield
+    }
+  })"),
+            INTENT_OUT_OF_BOUNDS);
+  EXPECT_EQ(run.data[0], 7);
+  EXPECT_EQ(run.error.ordinal, 42u);
+  EXPECT_EQ(run.error.axis, 2);
+  EXPECT_EQ(run.error.value, 5);
+  EXPECT_EQ(run.error.limit, 1);
+}
+
+TEST(TileInterpTest, APollEndsEndlessLoops) {
+  Run run({0});
+  run.cancel = 1;
+  EXPECT_EQ(run(R"(tile {
+    view f32 rank 1 read
+    %yes: bool = const 1
+    while() () { yield(%yes) } () { poll yield }
+  })"),
+            INTENT_CANCELLED);
+}
+
+TEST(TileInterpTest, HostileAllocationsAreRefused) {
+  Run run({0});
+  EXPECT_EQ(run(R"(tile {
+    view f32 rank 1 read
+    %n: index = const 9223372036854775807
+    %m: mem<f64> = alloc(%n)
+  })"),
+            INTENT_NO_MEMORY);
+}
+
+}  // namespace
+}  // namespace intent::tile

@@ -1,0 +1,109 @@
+#include "compiler/tile/verify_tile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/tile/parse.h"
+
+namespace intent::tile {
+namespace {
+
+// A head that bad operations may build on.
+constexpr char kHead[] = R"(tile {
+  view f32 rank 1 read write
+  scalar f32
+  %m: mem<f32> = view_base {view=0}
+  %i: index = const 3
+  %c: bool = const 1
+  %x: f32 = const 1.0
+  %v: f32x4 = splat(%x)
+  %p: boolx4 = splat(%c)
+  %k: i32x4 = const 2
+)";
+
+absl::Status Check(const std::string& tail) {
+  const auto program = Parse(kHead + tail + "\n}");
+  EXPECT_TRUE(program.ok()) << program.status() << "\n" << tail;
+  return program.ok() ? VerifyTile(**program) : absl::OkStatus();
+}
+
+TEST(VerifyTileTest, GoodPrograms) {
+  for (const char* tail :
+       {"", "%a: f32x4 = load(%m, %i) {stride=1}", "store(%m, %i, %v, %p) {stride=-1 mask}",
+        "%a: f32x4 = load(%m, %i, %p, %v) {stride=1 mask fill}", "%a: f32x4 = select(%c, %v, %v)",
+        "%a: mem<f32> = select(%c, %m, %m)",
+        "%a: f32 = for(%i, %i, %i, %x) (%j: index, %y: f32) { yield(%y) }", "%a: i64x4 = cast(%v)",
+        "%a: f32x4 = bitcast(%k)", "%a: f32x2 = shuffle(%v) {lanes=[3, 3]}",
+        "parallel(%i, %i, %i) (%b: index, %e: index) { yield }"}) {
+    EXPECT_TRUE(Check(tail).ok()) << tail << "\n" << Check(tail);
+  }
+}
+
+TEST(VerifyTileTest, EveryRuleHasABadProgram) {
+  for (const char* tail : {
+           "%a: f32 = scalar_arg {scalar=1}",
+           "%a: f64 = scalar_arg {scalar=0}",
+           "%a: mem<f64> = view_base {view=0}",
+           "%a: mem<f32> = view_base {view=1}",
+           "%a: index = view_extent {view=0 axis=1}",
+           "%a: i64 = view_extent {view=0 axis=0}",
+           "%a: bool = overlap {view=0 other=1}",
+           "%a: mem<f32> = stack_alloc {count=0}",
+           "%a: mem<f32> = alloc(%x)",
+           "%a: mem<f64> = mem_offset(%m, %i)",
+           "%a: f64x4 = load(%m, %i) {stride=1}",
+           "%a: f32x4 = load(%m, %x) {stride=1}",
+           "%a: f32x4 = load(%m, %i, %c) {stride=1 mask}",
+           "%a: f32x4 = load(%m, %i, %v) {stride=1 fill}",
+           "%a: f32x4 = load(%m, %i, %p, %x) {stride=1 mask fill}",
+           "store(%m, %i, %k) {stride=1}",
+           "store(%m, %i) {stride=1}",
+           "%a: f32x4 = gather(%m, %i)",
+           "%a: f32x4 = splat(%i)",
+           "%a: f32x4 = binary.add(%v, %x)",
+           "%a: f32x4 = binary.and(%v, %v)",
+           "%a: i32x4 = binary.div(%k, %k)",
+           "%a: f32x4 = binary.mod(%v, %v)",
+           "%a: boolx4 = binary.add(%p, %p)",
+           "%a: i32x4 = unary.exp(%k)",
+           "%a: f32x4 = unary.not(%v)",
+           "%a: f32x4 = compare.lt(%v, %v)",
+           "%a: bool = compare.lt(%v, %v)",
+           "%a: i32x4 = fma(%k, %k, %k)",
+           "%a: f32 = select(%p, %x, %x)",
+           "%a: f64x4 = bitcast(%v)",
+           "%a: f32x8 = cast(%v)",
+           "%a: f32x2 = shuffle(%v) {lanes=[0, 4]}",
+           "%a: f32x2 = shuffle(%v) {lanes=[0]}",
+           "%a: f32 = extract_lane(%v) {lane=4}",
+           "%a: f32 = reduce_lanes.and(%v)",
+           "%a: f32 = reduce_lanes.region(%v)",
+           "%a: f32x2 = reduce_lanes.add(%v)",
+           "%a: f32 = for(%i, %i, %i, %x) (%j: index) { yield(%x) }",
+           "%a: f32 = for(%i, %i, %i, %x) (%j: index, %y: f32) { yield }",
+           "%a: f32 = for(%i, %i, %i, %x) (%j: index, %y: f32) { yield(%i) }",
+           "%a: f32 = for(%i, %i, %i, %x) (%j: index, %y: f32) { poll }",
+           "for(%i, %i, %x) (%j: index) { yield }",
+           "if(%i) () { yield } () { yield }",
+           "%a: f32 = if(%c) () { yield(%x) } () { yield }",
+           "if(%c) () { yield poll } () { yield }",
+           "%a: f32 = while(%x) (%y: f32) { yield(%y) } (%z: f32) { yield(%z) }",
+           "parallel(%i, %i, %i) (%b: index) { yield }",
+           "guard(%c, %i, %i)",
+           "guard(%p, %i, %i) {status=1}",
+           "yield",
+           // A value of a region is invisible after it.
+           "if(%c) () { %a: index = const 1 yield } () { yield } %b: f32x4 = load(%m, %a) "
+           "{stride=1}",
+       }) {
+    EXPECT_EQ(Check(tail).code(), absl::StatusCode::kInternal) << tail;
+  }
+}
+
+TEST(VerifyTileTest, MessagesShowTheOperation) {
+  EXPECT_THAT(std::string(Check("%a: i32x4 = binary.div(%k, %k) @9").message()),
+              testing::HasSubstr("binary.div(i32x4, i32x4) -> i32x4 @9: floats only"));
+}
+
+}  // namespace
+}  // namespace intent::tile
