@@ -9,12 +9,11 @@
 //   constexpr = "constexpr" c<N> ":" ctype ["=" cliteral] ["fixed"]        ctype: i64 f64 bool e<N>
 //   expr      = "expr" x<N> ":" ctype "=" (cliteral | "parameter" int | NAME cvalue {"," cvalue})
 //   cvalue    = c<N> | x<N> | cliteral            cliteral: 3, 1.5, true, e<N>(3), bits(0x...)
-//   function  = ("kernel" | "fn" f<N>) "(" [param {"," param}] ")" ["->" type] ["symbols" int] block
-//   param     = %name ":" type ["alias" int] ["noalias"]
-//   block     = "{" { op } "}"
-//   op        = [%name "="] (form | "generic" NAME prefix operands clauses {region}) [":" type]
-//   region    = "(" [%name ":" type {"," ...}] ")" block
-//   type      = "none" | dtype | "tensor<" dtype "," shape ">" | "tuple<" [type {"," type}] ">"
+//   function  = ("kernel" | "fn" f<N>) "(" [param {"," param}] ")" ["->" type] ["symbols" int]
+//   block param     = %name ":" type ["alias" int] ["noalias"] block     = "{" { op } "}" op =
+//   [%name "="] (form | "generic" NAME prefix operands clauses {region}) [":" type] region    = "("
+//   [%name ":" type {"," ...}] ")" block type      = "none" | dtype | "tensor<" dtype "," shape ">"
+//   | "tuple<" [type {"," type}] ">"
 //             | "record<" field ":" type {"," ...} ">" | "view<" access "," dtype "," shape ">"
 //             | "buffer<" dtype "," shape ">" | "domain<" shape ">"       shape: "[" extents "]"
 //   static    = int | c<N> | x<N>                 (attribute integers; c<N> names a parameter)
@@ -27,12 +26,11 @@
 //   view_store %v INDEX = %x [valid %m]     (also buffer_store, scatter_unique)
 //   scatter_reduce %v INDEX = %x [captures(%c, ...)] COMBINE
 //   atomic_load %v INDEX order ORDER        atomic_store %v INDEX = %x order ORDER
-//   atomic_rmw KIND %v INDEX = %x order ORDER    atomic_cas %v INDEX = %expected, %desired order ...
-//   subregion %d [%a:%b]                    parallel %i, ... = %d BLOCK
-//   for %i, ... = %d [carry(%c = %init : type, ...)] BLOCK
-//   while (%c = %init : type, ...) BLOCK do (%c : type, ...) BLOCK
-//   if %c BLOCK else BLOCK                  constexpr_if STATIC BLOCK else BLOCK
-//   reduce %v, %identity, ... axes [0] COMBINE   scan %v, %identity, ... axis 0 [inclusive] [reverse] COMBINE
+//   atomic_rmw KIND %v INDEX = %x order ORDER    atomic_cas %v INDEX = %expected, %desired order
+//   ... subregion %d [%a:%b]                    parallel %i, ... = %d BLOCK for %i, ... = %d
+//   [carry(%c = %init : type, ...)] BLOCK while (%c = %init : type, ...) BLOCK do (%c : type, ...)
+//   BLOCK if %c BLOCK else BLOCK                  constexpr_if STATIC BLOCK else BLOCK reduce %v,
+//   %identity, ... axes [0] COMBINE   scan %v, %identity, ... axis 0 [inclusive] [reverse] COMBINE
 //   region_fold %s, %identity, ... axis 0 slice s<N> summarize REGION combine REGION
 //   region_scan (the same) apply REGION emit REGION
 //   contract %a, %b reduce [(1, 0)] [batch [(0, 0)]]

@@ -1,0 +1,62 @@
+#pragma once
+
+// Types, extents and literals of textual KIR. Part of the parser; not thread-safe.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/decode_limits.h"
+#include "compiler/ir/text_lexer.h"
+#include "compiler/ir/type.h"
+
+namespace intent {
+
+class TypeParser {
+ public:
+  // `value`: the number that stands for %name in extents until names are resolved.
+  // `constexprs`: parameters declared so far. `work`: what the text's extents may still cost.
+  TypeParser(TokenStream* tokens, const DecodeLimits& limits, size_t constexprs, size_t* work,
+             std::function<uint32_t(const Token&)> value)
+      : tokens_(*tokens),
+        limits_(limits),
+        constexprs_(constexprs),
+        work_(*work),
+        value_(std::move(value)) {}
+
+  // All report an error and return false if the text has none.
+  bool ParseType(Type* type);
+  bool ParseDType(DType* dtype);
+  bool ParseSymbol(uint32_t* symbol);
+  // The text of a literal: [-] number, [-] inf, true, false, bits(0x...).
+  bool ParseLiteral(std::string* text);
+  bool ParseInteger(int64_t* value);
+
+  // One more than the greatest symbol so far.
+  uint32_t symbols() const { return symbols_; }
+
+ private:
+  struct Measure {
+    size_t size = 1;
+    size_t depth = 1;
+  };
+  using Operation = Extent (*)(const Extent&, const Extent&);
+
+  bool ParseType(Type* type, size_t depth, Measure* measure);
+  bool ParseProduct(bool record, size_t depth, Type* type, Measure* measure);
+  bool ParseName(std::string* name);
+  bool ParseShape(std::vector<Extent>* shape, Measure* measure);
+  bool ParseSum(int depth, Extent* extent);
+  bool ParseTerm(int depth, Extent* extent);
+  bool ParseFactor(int depth, Extent* extent);
+  bool Apply(const Token& at, Operation operation, const Extent& rhs, Extent* extent);
+
+  TokenStream& tokens_;
+  const DecodeLimits& limits_;
+  const size_t constexprs_;
+  size_t& work_;
+  std::function<uint32_t(const Token&)> value_;
+  uint32_t symbols_ = 0;
+};
+
+}  // namespace intent
