@@ -92,7 +92,7 @@ class Parser {
     while (ok() && (At("view") || At("scalar"))) ParseParameter();
     ParseOps(&program_->body, 0);
     Expect("}");
-    if (ok() && !Here().text.empty()) Fail("text after the end");
+    if (!Here().text.empty()) FailAt(Here().line, "text after the end");
     if (!ok()) return status_;
     return std::move(program_);
   }
@@ -101,13 +101,15 @@ class Parser {
   bool ok() const { return status_.ok(); }
   const Token& Here() const { return tokens_[at_]; }
   bool At(std::string_view text) const { return Here().text == text; }
-  void Fail(const std::string& message) {
+  // Blames the token taken last.
+  void Fail(const std::string& message) { FailAt(tokens_[at_ == 0 ? 0 : at_ - 1].line, message); }
+  void FailAt(int line, const std::string& message) {
     if (!ok()) return;
-    status_ = absl::InvalidArgumentError("line " + std::to_string(Here().line) + ": " + message);
+    status_ = absl::InvalidArgumentError("line " + std::to_string(line) + ": " + message);
   }
   std::string Take() {
     if (Here().text.empty()) {
-      Fail("unexpected end");
+      FailAt(Here().line, "unexpected end");
       return "";
     }
     return tokens_[at_++].text;
@@ -118,8 +120,8 @@ class Parser {
     return true;
   }
   void Expect(std::string_view text) {
-    if (ok() && !Accept(text))
-      Fail("expected '" + std::string(text) + "', got '" + Here().text + "'");
+    if (!ok() || Accept(text)) return;
+    FailAt(Here().line, "expected '" + std::string(text) + "', got '" + Here().text + "'");
   }
 
   int64_t Integer() {

@@ -8,14 +8,14 @@
 namespace intent::tile {
 namespace {
 
-// Runs a program on one f32 view of rank 1.
-struct Run {
+// A program called on one f32 view of rank 1.
+struct Call {
   std::vector<float> data;
   int64_t extent, stride = 1;
   intent_error error = {};
   volatile int32_t cancel = 0;
 
-  explicit Run(std::vector<float> values)
+  explicit Call(std::vector<float> values)
       : data(std::move(values)), extent(static_cast<int64_t>(data.size())) {}
 
   int32_t operator()(const char* text) {
@@ -29,7 +29,7 @@ struct Run {
 };
 
 TEST(TileInterpTest, LoopsCarryAndMasksKeepAway) {
-  Run run({1, 2, 3, 4, 5});
+  Call run({1, 2, 3, 4, 5});
   EXPECT_EQ(run(R"(tile {
     view f32 rank 1 read write
     %m: mem<f32> = view_base {view=0}
@@ -55,7 +55,7 @@ TEST(TileInterpTest, LoopsCarryAndMasksKeepAway) {
 }
 
 TEST(TileInterpTest, AFailedGuardEndsTheCallAndSaysWhy) {
-  Run run({7});
+  Call run({7});
   EXPECT_EQ(run(R"(tile {
     view f32 rank 1 read write
     %m: mem<f32> = view_base {view=0}
@@ -79,7 +79,7 @@ TEST(TileInterpTest, AFailedGuardEndsTheCallAndSaysWhy) {
 }
 
 TEST(TileInterpTest, APollEndsEndlessLoops) {
-  Run run({0});
+  Call run({0});
   run.cancel = 1;
   EXPECT_EQ(run(R"(tile {
     view f32 rank 1 read
@@ -90,7 +90,7 @@ TEST(TileInterpTest, APollEndsEndlessLoops) {
 }
 
 TEST(TileInterpTest, HostileAllocationsAreRefused) {
-  Run run({0});
+  Call run({0});
   EXPECT_EQ(run(R"(tile {
     view f32 rank 1 read
     %n: index = const 9223372036854775807
