@@ -29,13 +29,17 @@ Op* Program::NewOp(OpKind kind, std::vector<Id> operands, const std::vector<Type
   Op* op = &ops_.back();
   op->kind = kind;
   op->operands = std::move(operands);
+  AddResults(op, results);
+  for (int i = 0; i < RegionsOf(kind); ++i) op->regions.push_back(std::make_unique<Block>());
+  return op;
+}
+
+void Program::AddResults(Op* op, const std::vector<Type>& results) {
   for (const Type& type : results) {
     op->results.push_back(static_cast<Id>(types_.size()));
     types_.push_back(type);
     definitions_.push_back(op);
   }
-  for (int i = 0; i < RegionsOf(kind); ++i) op->regions.push_back(std::make_unique<Block>());
-  return op;
 }
 
 Id Program::NewArgument(Block* block, Type type) {

@@ -96,6 +96,8 @@ class Program {
   // Makes an operation whose results have the given types; the caller places it.
   Op* NewOp(OpKind kind, std::vector<Id> operands, const std::vector<Type>& results);
   Id NewArgument(Block* block, Type type);
+  // Appends results to an operation whose types were not known when it was made.
+  void AddResults(Op* op, const std::vector<Type>& results);
   const Type& type(Id id) const { return types_[id]; }
   // The operation that defines a value; null for block arguments.
   const Op* definition(Id id) const { return definitions_[id]; }

@@ -1,0 +1,279 @@
+// Structured control: tensors that cross a branch or a loop live in memory, everything else in
+// values.
+
+#include "compiler/diag/check.h"
+#include "compiler/lower/lowerer.h"
+
+namespace intent::lower {
+namespace {
+
+const Op& Terminator(const Block& block) { return *block.ops.back(); }
+
+}  // namespace
+
+std::vector<Type> Lowerer::FlatTypes(const Type& type) const {
+  std::vector<Type> flat;
+  if (type.IsNone()) return flat;
+  if (!type.IsProduct()) return {type};
+  for (const Type& field : type.fields()) {
+    for (Type& inner : FlatTypes(field)) flat.push_back(inner);
+  }
+  return flat;
+}
+
+Binding Lowerer::Unflatten(const Type& type, const std::vector<Binding>& leaves,
+                           size_t* next) const {
+  if (type.IsNone()) return {};
+  if (!type.IsProduct()) return leaves[(*next)++];
+  std::vector<Binding> fields;
+  for (const Type& field : type.fields()) fields.push_back(Unflatten(field, leaves, next));
+  return Binding::Product(std::move(fields));
+}
+
+std::vector<Lowerer::Slot> Lowerer::MakeSlots(const std::vector<Type>& types, bool two) {
+  std::vector<Slot> slots;
+  for (const Type& type : types) {
+    Slot slot;
+    slot.type = type;
+    if (type.IsTensor()) {
+      slot.extents = ExtentIds(type.shape());
+      slot.current = b().Alloc(type.dtype(), Product(slot.extents));
+      if (two) slot.other = b().Alloc(type.dtype(), Product(slot.extents));
+    }
+    slots.push_back(std::move(slot));
+  }
+  return slots;
+}
+
+Binding Lowerer::SlotBinding(const Slot& slot, Id id) {
+  if (!slot.type.IsTensor()) return Binding::Scalar(id);
+  return Binding::OfTensor(
+      NewStrided(slot.type.dtype(), slot.extents, id, DenseStrides(slot.extents), {}));
+}
+
+void Lowerer::FillSlot(const Slot& slot, const Binding& value, Id memory) {
+  StoreStage(value, slot.extents, memory, DenseStrides(slot.extents), {}, true);
+}
+
+void Lowerer::LowerIf(const Op& op) {
+  const std::vector<Type> types = FlatTypes(ResultType(op));
+  const std::vector<Slot> slots = MakeSlots(types, false);
+  const auto arm = [&](const Block& block) {
+    LowerBlock(block);
+    std::vector<Binding> leaves;
+    for (ValueId operand : Terminator(block).operands) Of(operand).Leaves(&leaves);
+    std::vector<Id> yields;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].type.IsTensor()) {
+        FillSlot(slots[i], leaves[i], slots[i].current);
+      } else {
+        yields.push_back(Eval(leaves[i], {}, {}));
+      }
+    }
+    return yields;
+  };
+  const std::vector<Id> results = b().If(
+      Scalar(op.operands[0]), [&] { return arm(*op.regions[0]); },
+      [&] { return arm(*op.regions[1]); });
+  std::vector<Binding> leaves;
+  size_t scalar = 0;
+  for (const Slot& slot : slots) {
+    leaves.push_back(SlotBinding(slot, slot.type.IsTensor() ? slot.current : results[scalar++]));
+  }
+  size_t next = 0;
+  Bind(op.result, Unflatten(ResultType(op), leaves, &next));
+}
+
+namespace {
+
+// Carried ids of a loop: scalars take one, tensors two (the current memory and the one to fill
+// next).
+template <typename Slots>
+std::vector<Id> InitialIds(const Slots& slots, const std::vector<Id>& scalars) {
+  std::vector<Id> ids;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].type.IsTensor()) {
+      ids.push_back(slots[i].current);
+      ids.push_back(slots[i].other);
+    } else {
+      ids.push_back(scalars[i]);
+    }
+  }
+  return ids;
+}
+
+}  // namespace
+
+void Lowerer::LowerFor(const Op& op) {
+  const Binding domain = Of(op.operands[0]);
+  const size_t axes = domain.domain.size();
+  const Block& body = *op.regions[0];
+  std::vector<Binding> inits;
+  for (size_t i = 1; i < op.operands.size(); ++i) Of(op.operands[i]).Leaves(&inits);
+  std::vector<Type> types;
+  for (size_t i = 1; i < op.operands.size(); ++i) {
+    for (Type& type : FlatTypes(TypeOf(op.operands[i]))) types.push_back(type);
+  }
+  const std::vector<Slot> slots = MakeSlots(types, true);
+  std::vector<Id> scalars(slots.size(), kNoId);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].type.IsTensor()) {
+      FillSlot(slots[i], inits[i], slots[i].current);
+    } else {
+      scalars[i] = Eval(inits[i], {}, {});
+    }
+  }
+  const auto bind_carries = [&](const std::vector<Id>& ids) {
+    std::vector<Binding> leaves;
+    size_t at = 0;
+    for (const Slot& slot : slots) {
+      leaves.push_back(SlotBinding(slot, ids[at]));
+      at += slot.type.IsTensor() ? 2 : 1;
+    }
+    return leaves;
+  };
+  std::vector<Id> extents;
+  for (const DomainAxis& axis : domain.domain) extents.push_back(axis.extent);
+  const auto iterate = [&](const std::vector<Id>& arguments) {
+    b().Poll();
+    const std::vector<Coord> point = Decode(arguments[0], extents);
+    for (size_t axis = 0; axis < axes; ++axis) {
+      const DomainAxis& d = domain.domain[axis];
+      Bind(body.arguments[axis],
+           Binding::Scalar(b().Add(d.begin, b().Mul(point[axis].base, d.step))));
+    }
+    const std::vector<Id> ids(arguments.begin() + 1, arguments.end());
+    const std::vector<Binding> leaves = bind_carries(ids);
+    size_t next = 0;
+    for (size_t i = 1; i < op.operands.size(); ++i) {
+      Bind(body.arguments[axes + i - 1], Unflatten(TypeOf(op.operands[i]), leaves, &next));
+    }
+    LowerBlock(body);
+    std::vector<Binding> yields;
+    for (ValueId operand : Terminator(body).operands) Of(operand).Leaves(&yields);
+    std::vector<Id> result;
+    size_t at = 0;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].type.IsTensor()) {
+        FillSlot(slots[i], yields[i], ids[at + 1]);
+        result.push_back(ids[at + 1]);
+        result.push_back(ids[at]);
+        at += 2;
+      } else {
+        result.push_back(Eval(yields[i], {}, {}));
+        ++at;
+      }
+    }
+    return result;
+  };
+  const std::vector<Id> results =
+      b().For(b().Index(0), Product(extents), b().Index(1), InitialIds(slots, scalars), iterate);
+  size_t next = 0;
+  Bind(op.result, Unflatten(ResultType(op), bind_carries(results), &next));
+}
+
+void Lowerer::LowerWhile(const Op& op) {
+  std::vector<Binding> inits;
+  std::vector<Type> types;
+  for (ValueId operand : op.operands) {
+    Of(operand).Leaves(&inits);
+    for (Type& type : FlatTypes(TypeOf(operand))) types.push_back(type);
+  }
+  const std::vector<Slot> slots = MakeSlots(types, true);
+  std::vector<Id> scalars(slots.size(), kNoId);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].type.IsTensor()) {
+      FillSlot(slots[i], inits[i], slots[i].current);
+    } else {
+      scalars[i] = Eval(inits[i], {}, {});
+    }
+  }
+  const auto bind = [&](const Block& block, const std::vector<Id>& ids) {
+    std::vector<Binding> leaves;
+    size_t at = 0;
+    for (const Slot& slot : slots) {
+      leaves.push_back(SlotBinding(slot, ids[at]));
+      at += slot.type.IsTensor() ? 2 : 1;
+    }
+    size_t next = 0;
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      Bind(block.arguments[i], Unflatten(TypeOf(op.operands[i]), leaves, &next));
+    }
+    return leaves;
+  };
+  const Block &condition = *op.regions[0], &body = *op.regions[1];
+  const std::vector<Id> results = b().While(
+      InitialIds(slots, scalars),
+      [&](const std::vector<Id>& ids) {
+        bind(condition, ids);
+        LowerBlock(condition);
+        return Scalar(Terminator(condition).operands[0]);
+      },
+      [&](const std::vector<Id>& ids) {
+        b().Poll();
+        bind(body, ids);
+        LowerBlock(body);
+        std::vector<Binding> yields;
+        for (ValueId operand : Terminator(body).operands) Of(operand).Leaves(&yields);
+        std::vector<Id> result;
+        size_t at = 0;
+        for (size_t i = 0; i < slots.size(); ++i) {
+          if (slots[i].type.IsTensor()) {
+            FillSlot(slots[i], yields[i], ids[at + 1]);
+            result.push_back(ids[at + 1]);
+            result.push_back(ids[at]);
+            at += 2;
+          } else {
+            result.push_back(Eval(yields[i], {}, {}));
+            ++at;
+          }
+        }
+        return result;
+      });
+  std::vector<Binding> leaves;
+  size_t at = 0;
+  for (const Slot& slot : slots) {
+    leaves.push_back(SlotBinding(slot, results[at]));
+    at += slot.type.IsTensor() ? 2 : 1;
+  }
+  size_t next = 0;
+  Bind(op.result, Unflatten(ResultType(op), leaves, &next));
+}
+
+void Lowerer::LowerParallel(const Op& op) {
+  const Binding domain = Of(op.operands[0]);
+  const Block& body = *op.regions[0];
+  std::vector<Id> extents;
+  for (const DomainAxis& axis : domain.domain) extents.push_back(axis.extent);
+  const auto points = [&](Id low, Id high) {
+    b().For(low, high, b().Index(1), {}, [&](const std::vector<Id>& arguments) {
+      b().Poll();
+      const std::vector<Coord> point = Decode(arguments[0], extents);
+      for (size_t axis = 0; axis < extents.size(); ++axis) {
+        const DomainAxis& d = domain.domain[axis];
+        Bind(body.arguments[axis],
+             Binding::Scalar(b().Add(d.begin, b().Mul(point[axis].base, d.step))));
+      }
+      LowerBlock(body);
+      return std::vector<Id>{};
+    });
+  };
+  const Id total = Product(extents);
+  if (!options_.parallel || in_parallel_) {
+    points(b().Index(0), total);
+    return;
+  }
+  // A body with loops or stages of its own is work enough for a task; a few scalars are not.
+  int64_t weight = 0;
+  ForEachOp(body, [&](const Op& inner) {
+    const bool heavy =
+        !inner.regions.empty() || ResultType(inner).IsTensor() || ResultType(inner).IsProduct();
+    weight += heavy ? 256 : 1;
+  });
+  in_parallel_ = true;
+  b().Parallel(b().Index(0), total, b().Index(std::max<int64_t>(1, 8192 / (weight + 1))), points);
+  in_parallel_ = false;
+  Report(op, "points split among tasks");
+}
+
+}  // namespace intent::lower

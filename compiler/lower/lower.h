@@ -1,0 +1,43 @@
+#pragma once
+
+// Specialised KIR to a tile program (docs/architecture.md, "The middle").
+//
+// Tensors are lazy: a pure tensor operation emits nothing; its elements are computed where a stage
+// asks for them. A stage is one iteration space that ends in memory: a store, a reduction, a scan,
+// a contraction or a value that the plan wants materialised. Reads of memory are values of their
+// program point: before a write that may touch what a pending value still reads, that value is
+// copied out (at once if both are the same allocation, under a run-time overlap test if they are
+// different views).
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/diag/diagnostic.h"
+#include "compiler/driver/compile.h"
+#include "compiler/ir/module.h"
+#include "compiler/tile/tile_ir.h"
+
+namespace intent::lower {
+
+struct LowerOptions {
+  int vector_bits = 256;         // 0: every value is a scalar
+  bool materialize_all = false;  // the plain total lowering: every operation its own stage
+  bool parallel = true;
+  bool row_groups = true;
+  bool packed_contractions = true;
+  bool fuse_multiply_add = true;
+  Bounds bounds = Bounds::kGuard;
+};
+
+struct Lowered {
+  std::unique_ptr<tile::Program> program;
+  std::vector<std::string>
+      report;  // one line per decision: "op 12 reduce: blocks of 512, tree; rows in parallel"
+};
+
+// Either the program, or diagnostics naming each operation that this lowering does not know.
+std::variant<Lowered, Diagnostics> LowerToTiles(const Module& module, const LowerOptions& options);
+
+}  // namespace intent::lower

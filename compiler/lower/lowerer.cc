@@ -1,0 +1,463 @@
+#include "compiler/lower/lowerer.h"
+
+#include "compiler/diag/check.h"
+#include "compiler/driver/intent_call.h"
+#include "compiler/tile/fuse_multiply_add.h"
+
+namespace intent::lower {
+
+Lowerer::Lowerer(const Module& module, const LowerOptions& options)
+    : module_(module),
+      function_(module.kernel_function()),
+      options_(options),
+      plan_(plan::MakePlan(function_, {.materialize_all = options.materialize_all,
+                                       .row_groups = options.row_groups})),
+      ranges_(module, function_) {}
+
+std::variant<Lowered, Diagnostics> Lowerer::Run() {
+  program_ = std::make_unique<tile::Program>();
+  for (const Parameter& parameter : function_.parameters) {
+    if (parameter.type.IsView()) {
+      program_->views.push_back({parameter.type.dtype(), parameter.type.rank(),
+                                 parameter.type.access() != Access::kOut,
+                                 parameter.type.access() != Access::kIn});
+    } else {
+      program_->scalars.push_back(parameter.type.dtype());
+    }
+  }
+  builder_ = std::make_unique<tile::TileBuilder>(program_.get());
+  BindParameters();
+  LowerBlock(function_.body);
+  if (!sink_.ok()) return sink_.Take();
+  if (options_.fuse_multiply_add) tile::FuseMultiplyAdd(program_.get());
+  std::string plan = plan_.ToString(function_);
+  for (size_t begin = 0; begin < plan.size();) {
+    const size_t end = plan.find('\n', begin);
+    report_.push_back(plan.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return Lowered{std::move(program_), std::move(report_)};
+}
+
+void Lowerer::BindParameters() {
+  symbols_.assign(function_.symbol_count, kNoId);
+  int view = 0, scalar = 0;
+  for (size_t i = 0; i < function_.parameters.size(); ++i) {
+    const Parameter& parameter = function_.parameters[i];
+    const ValueId value = function_.body.arguments[i];
+    if (!parameter.type.IsView()) {
+      Bind(value, Binding::Scalar(b().ScalarArg(scalar++)));
+      continue;
+    }
+    auto resource = std::make_shared<Resource>();
+    resource->origin = {MemoryOrigin::Kind::kView, view, kNoValue};
+    resource->base = b().ViewBase(view);
+    resource->dtype = parameter.type.dtype();
+    for (int axis = 0; axis < parameter.type.rank(); ++axis) {
+      const Extent& extent = parameter.type.shape()[axis];
+      resource->strides.push_back(b().ViewStride(view, axis));
+      // A symbol is read where it first stands; the caller has checked that equal symbols agree.
+      extent.ForEachLeaf([&](AtomKind kind, uint32_t symbol) {
+        if (kind == AtomKind::kSymbol && extent == Extent::Symbol(symbol) &&
+            symbols_[symbol] == kNoId) {
+          symbols_[symbol] = b().ViewExtent(view, axis);
+        }
+      });
+    }
+    view_params_.push_back(&parameter);
+    Binding binding;
+    binding.kind = Binding::Kind::kResource;
+    binding.resource = std::move(resource);
+    Bind(value, std::move(binding));
+    ++view;
+  }
+  for (size_t i = 0; i < function_.parameters.size(); ++i) {
+    if (!function_.parameters[i].type.IsView()) continue;
+    bindings_[function_.body.arguments[i]].resource->extents =
+        ExtentIds(function_.parameters[i].type.shape());
+  }
+}
+
+Id Lowerer::ExtentId(const Extent& extent) {
+  INTENT_CHECK(extent.valid()) << "an invalid extent passed the verifier";
+  Id sum = b().Index(0);
+  for (const Extent::Term& term : extent.Terms()) {
+    Id product = b().Index(term.coefficient);
+    for (const Extent::Factor& factor : term.factors) {
+      const ExtentAtom& atom = *factor.atom;
+      Id value = kNoId;
+      switch (atom.kind) {
+        case AtomKind::kSymbol:
+          value = symbols_[atom.index];
+          break;
+        case AtomKind::kValue:
+          value = Of(atom.index).scalar;
+          break;
+        case AtomKind::kConstexpr:
+          break;
+        case AtomKind::kFloorDiv:
+          value = b().FloorDiv(ExtentId(*atom.lhs), ExtentId(*atom.rhs));
+          break;
+        case AtomKind::kMod:
+          value = b().Mod(ExtentId(*atom.lhs), ExtentId(*atom.rhs));
+          break;
+        case AtomKind::kCeilDiv:
+          value = b().Sub(b().Index(0), b().FloorDiv(b().Sub(b().Index(0), ExtentId(*atom.lhs)),
+                                                     ExtentId(*atom.rhs)));
+          break;
+        case AtomKind::kMin:
+          value = b().Min(ExtentId(*atom.lhs), ExtentId(*atom.rhs));
+          break;
+        case AtomKind::kMax:
+          value = b().Max(ExtentId(*atom.lhs), ExtentId(*atom.rhs));
+          break;
+      }
+      INTENT_CHECK(value != kNoId) << "an unbound extent: " << extent.ToString();
+      for (int i = 0; i < factor.power; ++i) product = b().Mul(product, value);
+    }
+    sum = b().Add(sum, product);
+  }
+  return sum;
+}
+
+std::vector<Id> Lowerer::ExtentIds(const std::vector<Extent>& shape) {
+  std::vector<Id> ids;
+  for (const Extent& extent : shape) ids.push_back(ExtentId(extent));
+  return ids;
+}
+
+void Lowerer::Report(const Op& op, const std::string& text) {
+  report_.push_back("op " + std::to_string(op.ordinal) + " " + std::string(InfoOf(op.kind).name) +
+                    ": " + text);
+}
+
+void Lowerer::Unsupported(const Op& op) {
+  sink_.Error(DiagnosticCode::kUnsupportedOperation, op.ordinal,
+              "the CPU target does not lower '" + std::string(InfoOf(op.kind).name) + "' yet");
+  // Later operations may use the result: give it some binding of the right shape.
+  const Type& type = ResultType(op);
+  std::function<Binding(const Type&)> dummy = [&](const Type& t) -> Binding {
+    if (t.IsScalar()) return Binding::Scalar(ZeroOf(t.dtype()));
+    if (t.IsTensor()) return Binding::OfTensor(AllocateDense(t.dtype(), ExtentIds(t.shape())));
+    std::vector<Binding> fields;
+    for (const Type& field : t.fields()) fields.push_back(dummy(field));
+    return Binding::Product(std::move(fields));
+  };
+  if (!type.IsNone()) Bind(op.result, dummy(type));
+}
+
+Id Lowerer::ZeroOf(DType dtype) { return b().Const({dtype, 0}); }
+
+Id Lowerer::Product(const std::vector<Id>& factors) {
+  Id product = b().Index(1);
+  for (Id factor : factors) product = b().Mul(product, factor);
+  return product;
+}
+
+std::vector<Id> Lowerer::DenseStrides(const std::vector<Id>& extents) {
+  std::vector<Id> strides(extents.size());
+  Id stride = b().Index(1);
+  for (size_t axis = extents.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    if (axis > 0) stride = b().Mul(stride, extents[axis]);
+  }
+  return strides;
+}
+
+TensorPtr Lowerer::NewLazy(const Op& op, std::vector<Binding> operands) {
+  auto tensor = std::make_shared<Tensor>();
+  tensor->serial = ++serials_;
+  const Type& type = ResultType(op);
+  tensor->dtype = type.dtype();
+  tensor->extents = ExtentIds(type.shape());
+  tensor->op = &op;
+  tensor->operands = std::move(operands);
+  return tensor;
+}
+
+TensorPtr Lowerer::NewStrided(DType dtype, std::vector<Id> extents, Id base,
+                              std::vector<Id> strides, MemoryOrigin origin) {
+  auto tensor = std::make_shared<Tensor>();
+  tensor->serial = ++serials_;
+  tensor->dtype = dtype;
+  tensor->extents = std::move(extents);
+  tensor->strided = true;
+  tensor->base = base;
+  tensor->strides = std::move(strides);
+  tensor->origin = origin;
+  return tensor;
+}
+
+TensorPtr Lowerer::AllocateDense(DType dtype, const std::vector<Id>& extents) {
+  return NewStrided(dtype, extents, b().Alloc(dtype, Product(extents)), DenseStrides(extents), {});
+}
+
+// The value of a scalar, or the one element of a rank-0 tensor.
+Id Lowerer::Scalar(ValueId value) { return Eval(Of(value), {}, {}); }
+
+void Lowerer::LowerBlock(const Block& block) {
+  const Block* outer_block = block_;
+  const size_t outer_position = position_;
+  const size_t outer_pending = pending_.size();
+  block_ = &block;
+  for (position_ = 0; position_ < block.ops.size();) {
+    b().SetOrdinal(block.ops[position_]->ordinal);
+    size_t next = position_ + 1;
+    if (LowerGroup(block, position_, &next)) {
+      position_ = next;
+      continue;
+    }
+    LowerOp(*block.ops[position_]);
+    ++position_;
+  }
+  pending_.resize(outer_pending);
+  block_ = outer_block;
+  position_ = outer_position;
+}
+
+void Lowerer::LowerOp(const Op& op) {
+  if (!sink_.ok() && sink_.errors() > 32) return;
+  MaterializePending(op);
+  switch (op.kind) {
+    case OpKind::kConstant:
+    case OpKind::kDim:
+    case OpKind::kDomain:
+    case OpKind::kDomainProduct:
+    case OpKind::kSubregion:
+    case OpKind::kIndices:
+    case OpKind::kRegionEnd:
+    case OpKind::kReshape:
+    case OpKind::kTranspose:
+    case OpKind::kBroadcast:
+    case OpKind::kFull:
+    case OpKind::kJoin:
+    case OpKind::kMakeTuple:
+    case OpKind::kMakeRecord:
+    case OpKind::kExtract:
+    case OpKind::kUnary:
+    case OpKind::kBinary:
+    case OpKind::kCompare:
+    case OpKind::kSelect:
+    case OpKind::kMask:
+    case OpKind::kCast:
+    case OpKind::kSaturatingCast:
+    case OpKind::kBitcast:
+    case OpKind::kGather:
+      LowerPure(op);
+      return;
+    case OpKind::kViewLoad:
+    case OpKind::kBufferLoad:
+      Bind(op.result, LowerLoad(op, op.attr<IndexAttr>()));
+      if (plan_.materialize.contains(op.result) && Of(op.result).kind == Binding::Kind::kTensor) {
+        Materialize(Of(op.result).tensor, {});
+      }
+      return;
+    case OpKind::kViewStore:
+    case OpKind::kBufferStore:
+      LowerStore(op, op.attr<IndexAttr>());
+      return;
+    case OpKind::kBuffer: {
+      const Type& type = ResultType(op);
+      auto resource = std::make_shared<Resource>();
+      resource->origin = {MemoryOrigin::Kind::kBuffer, -1, op.result};
+      resource->dtype = type.dtype();
+      resource->extents = ExtentIds(type.shape());
+      resource->strides = DenseStrides(resource->extents);
+      const Extent count = ElementCount(type.shape());
+      const int64_t bytes = StorageBytes(type.dtype());
+      resource->base = count.IsConstant() && count.constant() * bytes <= 4096
+                           ? b().StackAlloc(type.dtype(), std::max<int64_t>(count.constant(), 1))
+                           : b().Alloc(type.dtype(), Product(resource->extents));
+      if (!op.operands.empty()) {
+        StoreStage(Of(op.operands[0]), resource->extents, resource->base, resource->strides, {},
+                   true);
+      }
+      Binding binding;
+      binding.kind = Binding::Kind::kResource;
+      binding.resource = std::move(resource);
+      Bind(op.result, std::move(binding));
+      return;
+    }
+    case OpKind::kAssumeInBounds:
+      assumed_.insert({op.operands[0], op.operands[1], op.attr<AxisAttr>().axis.value});
+      return;
+    case OpKind::kReduce:
+      LowerReduce(op);
+      return;
+    case OpKind::kScan:
+      LowerScan(op);
+      return;
+    case OpKind::kContract:
+      LowerContract(op);
+      return;
+    case OpKind::kIf:
+      LowerIf(op);
+      return;
+    case OpKind::kFor:
+      LowerFor(op);
+      return;
+    case OpKind::kWhile:
+      LowerWhile(op);
+      return;
+    case OpKind::kParallel:
+      LowerParallel(op);
+      return;
+    case OpKind::kYield:
+    case OpKind::kReturn:
+      return;
+    case OpKind::kConstexpr:
+    case OpKind::kConstexprIf:
+    case OpKind::kCall:
+      INTENT_UNREACHABLE() << "specialisation leaves no " << InfoOf(op.kind).name;
+      return;
+    case OpKind::kRegionFold:
+    case OpKind::kRegionScan:
+    case OpKind::kScaledContract:
+    case OpKind::kSparseContract:
+    case OpKind::kHistogram:
+    case OpKind::kQuantize:
+    case OpKind::kQuantizedDot:
+    case OpKind::kScatterUnique:
+    case OpKind::kScatterReduce:
+    case OpKind::kAtomicLoad:
+    case OpKind::kAtomicStore:
+    case OpKind::kAtomicRmw:
+    case OpKind::kAtomicCas:
+    case OpKind::kRandomBits:
+      Unsupported(op);
+      return;
+  }
+}
+
+void Lowerer::LowerPure(const Op& op) {
+  const Type& type = ResultType(op);
+  switch (op.kind) {
+    case OpKind::kConstant:
+      Bind(op.result, Binding::Scalar(b().Const(op.attr<ConstantAttr>().value)));
+      return;
+    case OpKind::kDim: {
+      const Type& source = TypeOf(op.operands[0]);
+      Bind(op.result, Binding::Scalar(ExtentId(source.shape()[op.attr<AxisAttr>().axis.value])));
+      return;
+    }
+    case OpKind::kDomain: {
+      DomainAxis axis;
+      axis.begin = Scalar(op.operands[0]);
+      axis.step = Scalar(op.operands[2]);
+      b().Guard(b().Less(b().Index(0), axis.step), axis.step, b().Index(0), INTENT_BAD_STEP, -1, 0);
+      axis.extent = ExtentId(type.shape()[0]);
+      axis.value = op.result;
+      Binding binding;
+      binding.kind = Binding::Kind::kDomain;
+      binding.domain = {axis};
+      Bind(op.result, std::move(binding));
+      return;
+    }
+    case OpKind::kSubregion: {
+      const SubregionAttr& attr = op.attr<SubregionAttr>();
+      DomainAxis axis = Of(op.operands[0]).domain[0];
+      const Id begin = axis.begin;
+      const Id end = b().Add(begin, b().Mul(axis.extent, axis.step));
+      Id start = begin, stop = end;
+      size_t next = 1;
+      if (attr.has_start) start = Scalar(op.operands[next++]);
+      if (attr.has_stop) stop = Scalar(op.operands[next]);
+      b().Guard(b().LessEqual(begin, start), start, begin, INTENT_BAD_STEP, -1, 0);
+      b().Guard(b().LessEqual(start, stop), start, stop, INTENT_BAD_STEP, -1, 0);
+      b().Guard(b().LessEqual(stop, end), stop, end, INTENT_BAD_STEP, -1, 0);
+      axis.begin = start;
+      axis.extent = ExtentId(type.shape()[0]);
+      axis.value = op.result;
+      Binding binding;
+      binding.kind = Binding::Kind::kDomain;
+      binding.domain = {axis};
+      Bind(op.result, std::move(binding));
+      return;
+    }
+    case OpKind::kDomainProduct: {
+      Binding binding;
+      binding.kind = Binding::Kind::kDomain;
+      for (ValueId operand : op.operands) {
+        for (const DomainAxis& axis : Of(operand).domain) binding.domain.push_back(axis);
+      }
+      Bind(op.result, std::move(binding));
+      return;
+    }
+    case OpKind::kRegionEnd: {
+      const DomainAxis& axis = Of(op.operands[0]).domain[0];
+      const Op* source = function_.value(op.operands[0]).op;
+      // The exclusive end as written, which a step may not reach exactly.
+      Id end = b().Add(axis.begin, b().Mul(axis.extent, axis.step));
+      if (source->kind == OpKind::kDomain) end = Scalar(source->operands[1]);
+      if (source->kind == OpKind::kSubregion && source->attr<SubregionAttr>().has_stop) {
+        end = Scalar(source->operands.back());
+      }
+      Bind(op.result, Binding::Scalar(end));
+      return;
+    }
+    case OpKind::kMakeTuple:
+    case OpKind::kMakeRecord: {
+      std::vector<Binding> fields;
+      for (ValueId operand : op.operands) fields.push_back(Of(operand));
+      Bind(op.result, Binding::Product(std::move(fields)));
+      return;
+    }
+    case OpKind::kExtract:
+      Bind(op.result, Of(op.operands[0]).fields[op.attr<AxisAttr>().axis.value]);
+      return;
+    default:
+      break;
+  }
+  std::vector<Binding> operands;
+  for (ValueId operand : op.operands) operands.push_back(Of(operand));
+  if (type.IsScalar()) {
+    if (op.kind == OpKind::kGather) {
+      Bind(op.result, LowerLoad(op, op.attr<IndexAttr>()));
+      return;
+    }
+    std::vector<Id> ids;
+    for (const Binding& operand : operands) ids.push_back(Eval(operand, {}, {}));
+    Bind(op.result, Binding::Scalar(EvalPointwise(op, ids)));
+    return;
+  }
+  // Merging axes of a lazy expression would need divisions per element; over dense memory it is
+  // free.
+  if (op.kind == OpKind::kReshape) {
+    const std::vector<Extent>& from = TypeOf(op.operands[0]).shape();
+    const Extent before = ElementCount(from), after = ElementCount(type.shape());
+    if (!(before == after)) {
+      const Id lhs = ExtentId(before), rhs = ExtentId(after);
+      b().Guard(b().Equal(lhs, rhs), lhs, rhs, INTENT_BAD_SHAPE, -1, -1);
+      for (Id extent : ExtentIds(type.shape())) {
+        b().Guard(b().LessEqual(b().Index(0), extent), extent, b().Index(0), INTENT_NEGATIVE_EXTENT,
+                  -1, -1);
+      }
+    }
+    if (!SplitsOnly(from, type.shape()) && operands[0].kind == Binding::Kind::kTensor) {
+      const TensorPtr dense = EnsureDense(operands[0]);
+      const std::vector<Id> extents = ExtentIds(type.shape());
+      Bind(op.result, Binding::OfTensor(NewStrided(type.dtype(), extents, dense->base,
+                                                   DenseStrides(extents), {})));
+      return;
+    }
+  }
+  if (op.kind == OpKind::kFull) {
+    for (const Extent& extent : type.shape()) {
+      if (extent.ProvablyNonNegative()) continue;
+      const Id id = ExtentId(extent);
+      b().Guard(b().LessEqual(b().Index(0), id), id, b().Index(0), INTENT_NEGATIVE_EXTENT, -1, -1);
+    }
+  }
+  if (op.kind == OpKind::kGather) {
+    Bind(op.result, LowerLoad(op, op.attr<IndexAttr>()));
+  } else {
+    Bind(op.result, Binding::OfTensor(NewLazy(op, std::move(operands))));
+  }
+  if (plan_.materialize.contains(op.result)) Materialize(Of(op.result).tensor, {});
+}
+
+std::variant<Lowered, Diagnostics> LowerToTiles(const Module& module, const LowerOptions& options) {
+  return Lowerer(module, options).Run();
+}
+
+}  // namespace intent::lower

@@ -1,0 +1,237 @@
+#pragma once
+
+// The lowering's state, shared by the files of this folder. One Lowerer lowers one kernel.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/lower/lower.h"
+#include "compiler/lower/range.h"
+#include "compiler/lower/tensor.h"
+#include "compiler/plan/plan.h"
+#include "compiler/tile/tile_builder.h"
+
+namespace intent::lower {
+
+// Where elements are asked for: how many lanes at once and which of them are active.
+struct Context {
+  int32_t lanes = 1;
+  Id mask = kNoId;       // bool tile; kNoId: all lanes are active
+  bool guarded = false;  // the mask may have no active lane: uniform accesses need it too
+  const std::vector<Id>* unit = nullptr;  // strides that are 1 wherever this code runs
+};
+
+// The rows of axis 0 that a stage covers; nothing means all.
+struct Window {
+  Id low = kNoId;
+  Id high = kNoId;
+};
+
+// How one coordinate of an operand follows from a stage's coordinates, without emitting anything.
+struct SymbolicCoord {
+  int axis = -1;  // exactly this axis of the stage's coordinates; -1: something else
+  enum class Lane : uint8_t {
+    kUniform,
+    kUnit,
+    kOther
+  } lane = Lane::kUniform;  // along the vector axis
+};
+
+// True if a row-major reshape only splits axes (and moves axes of extent 1): coordinates then need
+// no division.
+bool SplitsOnly(const std::vector<Extent>& from, const std::vector<Extent>& to);
+
+class Lowerer {
+ public:
+  Lowerer(const Module& module, const LowerOptions& options);
+  std::variant<Lowered, Diagnostics> Run();
+
+ private:
+  // --- lowerer.cc: blocks, bindings, extents.
+  void BindParameters();
+  void LowerBlock(const Block& block);
+  void LowerOp(const Op& op);
+  void LowerPure(const Op& op);
+  const Binding& Of(ValueId value) const { return bindings_.at(value); }
+  void Bind(ValueId value, Binding binding) { bindings_[value] = std::move(binding); }
+  const Type& TypeOf(ValueId value) const { return function_.type(value); }
+  const Type& ResultType(const Op& op) const { return function_.type(op.result); }
+  Id ExtentId(const Extent& extent);
+  std::vector<Id> ExtentIds(const std::vector<Extent>& shape);
+  Id Scalar(ValueId value);  // the tile value of a scalar (or of a rank-0 tensor's element)
+  void Report(const Op& op, const std::string& text);
+  void Unsupported(const Op& op);
+  TensorPtr NewLazy(const Op& op, std::vector<Binding> operands);
+  TensorPtr NewStrided(DType dtype, std::vector<Id> extents, Id base, std::vector<Id> strides,
+                       MemoryOrigin origin);
+  TensorPtr AllocateDense(DType dtype, const std::vector<Id>& extents);
+  std::vector<Id> DenseStrides(const std::vector<Id>& extents);
+  Id Product(const std::vector<Id>& factors);
+  Id ZeroOf(DType dtype);
+
+  // --- eval.cc: elements of lazy tensors.
+  Id Eval(const Binding& binding, const std::vector<Coord>& coords, const Context& context);
+  Id EvalTensor(const Tensor& tensor, const std::vector<Coord>& coords, const Context& context);
+  Id EvalLazy(const Tensor& tensor, const std::vector<Coord>& coords, const Context& context);
+  Id EvalPointwise(const Op& op, const std::vector<Id>& operands);
+  Id EvalStrided(const Tensor& tensor, const std::vector<Coord>& coords, const Context& context);
+  Id CoordTile(const Coord& coord, int32_t lanes);
+  Coord CoordOf(Id tile);
+  Coord AddCoord(const Coord& a, Id scalar);
+  Coord ScaleCoord(const Coord& a, Id scalar, int32_t lanes);
+  Coord SumCoords(const Coord& a, const Coord& b, int32_t lanes);
+  std::vector<Coord> ReshapeCoords(const Tensor& tensor, const std::vector<Extent>& from,
+                                   const std::vector<Extent>& to, const std::vector<Coord>& coords,
+                                   int32_t lanes);
+  std::vector<Coord> BroadcastCoords(const Type& from, const Type& to,
+                                     const std::vector<Coord>& coords);
+
+  // --- symbolic.cc: the same walk without code: strides, rows and hazards.
+  using LeafVisitor = std::function<void(const TensorPtr&, const std::vector<SymbolicCoord>&)>;
+  void WalkLeaves(const Binding& binding, const std::vector<SymbolicCoord>& coords,
+                  const LeafVisitor& visit);
+  static std::vector<SymbolicCoord> StageCoords(int rank, int vector_axis);
+
+  // --- memory.cc: views, buffers and indexed accesses.
+  struct Relation;  // one index relation with its operands bound
+  Relation BindAccess(const Op& op, const IndexAttr& attr, size_t first_operand);
+  // The strided window that an affine relation selects; nullptr if the relation is not affine.
+  TensorPtr AffineWindow(const Relation& access);
+  Binding LowerLoad(const Op& op, const IndexAttr& attr);
+  void LowerStore(const Op& op, const IndexAttr& attr);
+  Id EvalIndexed(const Tensor& tensor, const std::vector<Coord>& coords, const Context& context);
+  std::vector<Coord> SourceCoords(const Relation& access, const std::vector<Coord>& coords,
+                                  const Context& context);
+  void GuardRegion(const Relation& access, size_t term, Id begin, Id step, Id extent);
+  void GuardIndex(const Relation& access, size_t term, Id index, const Context& context);
+
+  // --- hazards.cc: reads are values of their program point.
+  bool MayAlias(const MemoryOrigin& a, const MemoryOrigin& b) const;
+  static MemoryOrigin OriginOf(const Tensor& leaf);
+  void MaterializePending(const Op& op);
+  void Snapshot(const TensorPtr& leaf, Id condition);
+  // Before a stage that writes `target` while it reads `value`.
+  void PrepareStage(const Binding& value, const Tensor& target);
+  void CollectWrites(const Op& op, std::vector<MemoryOrigin>* writes) const;
+
+  // --- stage.cc: loops.
+  // Runs `body` for the points of an iteration space, with `lanes` points at once along
+  // `vector_axis` (-1: none). Where all of `watch` are 1 and whole vectors fit, a variant without
+  // masks runs.
+  using PointBody = std::function<void(const std::vector<Coord>& coords, const Context& context)>;
+  void ForEachPoint(const std::vector<Id>& extents, int vector_axis, int32_t lanes,
+                    const std::vector<Id>& watch, const Window& window, const PointBody& body);
+  void VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vector<Id>& watch,
+                  const std::function<void(const Coord&, const Context&)>& body);
+  Id UnitCondition(const std::vector<Id>& watch);
+  Id TailMask(Id at, Id high, int32_t lanes);
+  // Strides along the vector axis that decide between contiguous and strided access.
+  void WatchStrides(const Binding& value, const std::vector<SymbolicCoord>& coords,
+                    std::vector<Id>* watch);
+  // Runs `stage` over [0, extent) split among tasks, or at once; work: elements per step of the
+  // extent.
+  void InParallel(Id extent, Id work, const std::function<void(const Window&)>& stage);
+  void StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
+                  const std::vector<Id>& strides, const Window& window, bool parallel);
+  void Materialize(const TensorPtr& tensor, const Window& window);
+  TensorPtr EnsureDense(const Binding& value);
+  int32_t LanesFor(const std::vector<DType>& dtypes, Id inner_extent);
+  void CollectDTypes(const Binding& binding, std::vector<DType>* dtypes, int* budget) const;
+
+  // --- combine.cc: how members meet.
+  struct Combine {
+    const Op* op = nullptr;
+    CombineKind kind = CombineKind::kAdd;
+    const Block* region = nullptr;
+    std::vector<Binding> captures;
+    bool elementwise = true;  // may run on several lanes
+    bool rounds = true;       // parenthesisation changes results: bounded by blocks and trees
+  };
+  std::optional<Combine> MakeCombine(const Op& op, CombineKind kind, size_t first_capture,
+                                     const std::vector<DType>& leaves);
+  std::vector<Id> CombineLeaves(const Combine& combine, const std::vector<Id>& lhs,
+                                const std::vector<Id>& rhs);
+  // All lanes of each leaf into one scalar each.
+  std::vector<Id> CombineLanes(const Combine& combine, std::vector<Id> tiles);
+  Binding BindLeaves(const Type& type, const std::vector<Id>& leaves, size_t* next);
+  std::vector<Id> EvalRegion(const Block& block, const std::vector<Binding>& arguments);
+
+  // --- reduce.cc, scan.cc, contract.cc: structured operations.
+  struct Reduction {
+    Combine combine;
+    std::vector<DType> dtypes;  // of the leaves
+    std::vector<Id> retained;   // extents
+    std::vector<Id> reduced;
+    bool lanes_along_reduced = true;
+    int32_t lanes = 1;
+    std::vector<Id> watch;
+    std::function<std::vector<Id>(const std::vector<Coord>& retained,
+                                  const std::vector<Coord>& reduced, const Context& context)>
+        element;
+    std::function<std::vector<Id>(const std::vector<Coord>& retained, const Context& context)>
+        identity;
+  };
+  void RunReduction(const Reduction& reduction, const std::vector<TensorPtr>& outputs,
+                    const Window& window);
+  std::vector<Id> ReduceRow(const Reduction& reduction, const std::vector<Coord>& retained);
+  std::vector<Id> ReduceColumn(const Reduction& reduction, const std::vector<Coord>& retained,
+                               const Context& context);
+  std::vector<Coord> Decode(Id linear, const std::vector<Id>& extents);
+  void FoldTree(const Combine& combine, const std::vector<Id>& partials, Id count, int32_t lanes);
+  std::optional<Reduction> MakeReduction(const Op& op);
+  std::vector<TensorPtr> BindOutputs(const Op& op, const std::vector<Id>& extents);
+  void LowerReduce(const Op& op);
+  void LowerScan(const Op& op);
+  void LowerContract(const Op& op);
+  bool LowerPackedContract(const Op& op, const TensorPtr& output);
+
+  // --- control.cc.
+  void LowerIf(const Op& op);
+  void LowerFor(const Op& op);
+  void LowerWhile(const Op& op);
+  void LowerParallel(const Op& op);
+  // A value that crosses a loop or branch: scalars as they are, tensors as memory.
+  struct Slot {
+    Type type;
+    std::vector<Id> extents;  // tensors
+    Id current = kNoId;       // memory that holds the value
+    Id other = kNoId;         // memory for the next value
+  };
+  std::vector<Slot> MakeSlots(const std::vector<Type>& types, bool two);
+  Binding SlotBinding(const Slot& slot, Id memory_or_scalar);
+  void FillSlot(const Slot& slot, const Binding& value, Id memory);
+  std::vector<Type> FlatTypes(const Type& type) const;
+  Binding Unflatten(const Type& type, const std::vector<Binding>& leaves, size_t* next) const;
+
+  // --- group.cc: stages over common rows.
+  bool LowerGroup(const Block& block, size_t first, size_t* next);
+
+  const Module& module_;
+  const Function& function_;
+  LowerOptions options_;
+  plan::Plan plan_;
+  RangeAnalysis ranges_;
+  std::unique_ptr<tile::Program> program_;
+  std::unique_ptr<tile::TileBuilder> builder_;
+  tile::TileBuilder& b() { return *builder_; }
+
+  std::unordered_map<ValueId, Binding> bindings_;
+  std::vector<Id> symbols_;                                  // by shape symbol
+  std::vector<const Parameter*> view_params_;                // by view position
+  std::set<std::tuple<ValueId, ValueId, int64_t>> assumed_;  // index, resource, axis
+  std::vector<std::pair<ValueId, TensorPtr>>
+      pending_;                   // lazy tensors of the open blocks that read memory
+  const Block* block_ = nullptr;  // being lowered
+  size_t position_ = 0;           // in block_
+  uint64_t serials_ = 0;
+  bool in_parallel_ = false;
+  DiagnosticSink sink_;
+  std::vector<std::string> report_;
+};
+
+}  // namespace intent::lower

@@ -1,0 +1,126 @@
+// Scans: every prefix in order. Lanes run across independent prefixes where the scanned axis is not
+// the last; otherwise the prefix is a scalar chain. Sums of floats keep three levels of partial
+// sums, so that a long prefix passes through far fewer roundings than it has members.
+
+#include <algorithm>
+
+#include "compiler/lower/lowerer.h"
+
+namespace intent::lower {
+namespace {
+
+constexpr int64_t kLevel = 64;  // members of a block, and blocks of a superblock
+
+}  // namespace
+
+void Lowerer::LowerScan(const Op& op) {
+  const ScanAttr& attr = op.attr<ScanAttr>();
+  std::vector<Binding> leaves, identities;
+  Of(op.operands[0]).Leaves(&leaves);
+  Of(op.operands[1]).Leaves(&identities);
+  std::vector<DType> dtypes;
+  for (const Binding& leaf : leaves) dtypes.push_back(leaf.tensor->dtype);
+  const std::optional<Combine> combine = MakeCombine(op, attr.combine, 2, dtypes);
+  if (!combine) return Unsupported(op);
+
+  const std::vector<Id>& extents = leaves[0].tensor->extents;
+  const int rank = static_cast<int>(extents.size());
+  const int axis = static_cast<int>(attr.axis.value);
+  const bool inclusive = attr.inclusive.value != 0, reverse = attr.reverse.value != 0;
+  const bool across = axis != rank - 1 && combine->elementwise;
+  std::vector<DType> all = dtypes;
+  int budget = 64;
+  for (const Binding& leaf : leaves) CollectDTypes(leaf, &all, &budget);
+  const int32_t lanes = across ? LanesFor(all, extents.back()) : 1;
+  std::vector<Id> watch;
+  if (lanes > 1) {
+    for (const Binding& leaf : leaves) WatchStrides(leaf, StageCoords(rank, rank - 1), &watch);
+  }
+  const std::vector<TensorPtr> outputs = BindOutputs(op, extents);
+  const bool layered = combine->rounds && combine->kind == CombineKind::kAdd;
+
+  std::vector<Id> others;
+  std::vector<int> place(rank, -1);
+  for (int i = 0; i < rank; ++i) {
+    if (i == axis) continue;
+    place[i] = static_cast<int>(others.size());
+    others.push_back(extents[i]);
+  }
+  const auto prefix = [&](const std::vector<Coord>& fixed, const Context& context) {
+    std::vector<Coord> coords(rank);
+    std::vector<Coord> retained;
+    for (int i = 0; i < rank; ++i) {
+      if (i == axis) continue;
+      coords[i] = fixed[place[i]];
+      retained.push_back(coords[i]);
+    }
+    std::vector<Id> identity;
+    for (const Binding& leaf : identities) {
+      identity.push_back(b().Splat(Eval(leaf, retained, context), context.lanes));
+    }
+    // One member: its prefix is `before` (exclusive) or `before` with it (inclusive).
+    const auto step = [&](Id position, const std::vector<Id>& before,
+                          const std::vector<Id>& local) {
+      coords[axis] =
+          CoordOf(reverse ? b().Sub(b().Sub(extents[axis], b().Index(1)), position) : position);
+      std::vector<Id> element;
+      for (const Binding& leaf : leaves) element.push_back(Eval(leaf, coords, context));
+      std::vector<Id> next = CombineLeaves(*combine, local, element);
+      for (Id& id : next) id = b().Splat(id, context.lanes);
+      const std::vector<Id>& own = inclusive ? next : local;
+      const std::vector<Id> result = before.empty() ? own : CombineLeaves(*combine, before, own);
+      for (size_t leaf = 0; leaf < outputs.size(); ++leaf) {
+        Id offset = b().Index(0);
+        for (int i = 0; i < rank; ++i) {
+          offset = b().Add(offset, b().Mul(coords[i].base, outputs[leaf]->strides[i]));
+        }
+        b().Store(outputs[leaf]->base, offset, b().Splat(result[leaf], context.lanes),
+                  outputs[leaf]->strides.back(), context.mask);
+      }
+      return next;
+    };
+    const Id zero = b().Index(0), one = b().Index(1);
+    if (!layered) {
+      b().For(zero, extents[axis], one, identity, [&](const std::vector<Id>& carried) {
+        return step(carried[0], {}, {carried.begin() + 1, carried.end()});
+      });
+      return;
+    }
+    const Id block = b().Index(kLevel), super = b().Index(kLevel * kLevel);
+    const auto fold = [&](const std::vector<Id>& lhs, const std::vector<Id>& rhs) {
+      std::vector<Id> sum = CombineLeaves(*combine, lhs, rhs);
+      for (Id& id : sum) id = b().Splat(id, context.lanes);
+      return sum;
+    };
+    b().For(zero, extents[axis], super, identity, [&](const std::vector<Id>& outer) {
+      const std::vector<Id> top(outer.begin() + 1, outer.end());
+      const Id super_end = b().Min(b().Add(outer[0], super), extents[axis]);
+      const std::vector<Id> middle =
+          b().For(outer[0], super_end, block, identity, [&](const std::vector<Id>& inner) {
+            const std::vector<Id> mid(inner.begin() + 1, inner.end());
+            const std::vector<Id> before = fold(top, mid);
+            const std::vector<Id> sum =
+                b().For(inner[0], b().Min(b().Add(inner[0], block), super_end), one, identity,
+                        [&](const std::vector<Id>& carried) {
+                          return step(carried[0], before, {carried.begin() + 1, carried.end()});
+                        });
+            return fold(mid, sum);
+          });
+      return fold(top, middle);
+    });
+  };
+  const auto stage = [&](const Window& window) {
+    ForEachPoint(others, lanes > 1 ? static_cast<int>(others.size()) - 1 : -1, lanes, watch, window,
+                 prefix);
+  };
+  Report(op, std::to_string(lanes) + " lanes across prefixes" + (layered ? ", layered sums" : ""));
+  if (others.empty()) {
+    stage({});
+    return;
+  }
+  std::vector<Id> work(others.begin() + 1, others.end());
+  work.push_back(extents[axis]);
+  InParallel(others[0], Product(work), stage);
+}
+
+}  // namespace intent::lower

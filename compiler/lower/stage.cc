@@ -1,0 +1,224 @@
+// Loops over iteration spaces, and the stages that end in memory.
+
+#include <algorithm>
+
+#include "compiler/lower/lowerer.h"
+
+namespace intent::lower {
+namespace {
+
+// Elements that one task should at least have: below, threads cost more than they bring.
+constexpr int64_t kTaskElements = 1 << 14;
+
+}  // namespace
+
+Id Lowerer::UnitCondition(const std::vector<Id>& watch) {
+  Id unit = b().Bool(true);
+  for (Id stride : watch) unit = b().And(unit, b().Equal(stride, b().Index(1)));
+  return unit;
+}
+
+Id Lowerer::TailMask(Id at, Id high, int32_t lanes) {
+  return b().Less(b().Iota(lanes), b().Splat(b().Sub(high, at), lanes));
+}
+
+void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vector<Id>& watch,
+                         const std::function<void(const Coord&, const Context&)>& body) {
+  if (lanes == 1) {
+    b().For(low, high, b().Index(1), {}, [&](const std::vector<Id>& arguments) {
+      body(CoordOf(arguments[0]), {});
+      return std::vector<Id>{};
+    });
+    return;
+  }
+  const Id count = b().Sub(high, low);
+  const Id whole = b().Select(unit, b().Sub(count, b().Mod(count, b().Index(lanes))), b().Index(0));
+  const Id middle = b().Add(low, whole);
+  Coord coord;
+  coord.step = 1;
+  b().For(low, middle, b().Index(lanes), {}, [&](const std::vector<Id>& arguments) {
+    coord.base = arguments[0];
+    Context context;
+    context.lanes = lanes;
+    context.unit = &watch;
+    body(coord, context);
+    return std::vector<Id>{};
+  });
+  b().For(middle, high, b().Index(lanes), {}, [&](const std::vector<Id>& arguments) {
+    coord.base = arguments[0];
+    Context context;
+    context.lanes = lanes;
+    context.mask = TailMask(arguments[0], high, lanes);
+    body(coord, context);
+    return std::vector<Id>{};
+  });
+}
+
+void Lowerer::ForEachPoint(const std::vector<Id>& extents, int vector_axis, int32_t lanes,
+                           const std::vector<Id>& watch, const Window& window,
+                           const PointBody& body) {
+  const int rank = static_cast<int>(extents.size());
+  if (rank == 0) {
+    body({}, {});
+    return;
+  }
+  const Id unit = UnitCondition(watch);
+  std::vector<int> order;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (axis != vector_axis) order.push_back(axis);
+  }
+  if (vector_axis >= 0) order.push_back(vector_axis);
+  std::vector<Coord> coords(rank);
+  const auto low = [&](int axis) {
+    return axis == 0 && window.low != kNoId ? window.low : b().Index(0);
+  };
+  const auto high = [&](int axis) {
+    return axis == 0 && window.high != kNoId ? window.high : extents[axis];
+  };
+  std::function<void(size_t)> nest = [&](size_t depth) {
+    const int axis = order[depth];
+    if (depth + 1 == order.size()) {
+      VectorLoop(low(axis), high(axis), vector_axis >= 0 ? lanes : 1, unit, watch,
+                 [&](const Coord& coord, const Context& context) {
+                   coords[axis] = coord;
+                   body(coords, context);
+                 });
+      return;
+    }
+    b().For(low(axis), high(axis), b().Index(1), {}, [&](const std::vector<Id>& arguments) {
+      if (depth == 0) b().Poll();
+      coords[axis] = CoordOf(arguments[0]);
+      nest(depth + 1);
+      return std::vector<Id>{};
+    });
+  };
+  nest(0);
+}
+
+void Lowerer::InParallel(Id extent, Id work, const std::function<void(const Window&)>& stage) {
+  if (!options_.parallel || in_parallel_) {
+    stage({});
+    return;
+  }
+  const Id grain =
+      b().Add(b().FloorDiv(b().Index(kTaskElements), b().Max(work, b().Index(1))), b().Index(1));
+  in_parallel_ = true;
+  b().Parallel(b().Index(0), extent, grain, [&](Id begin, Id end) { stage({begin, end}); });
+  in_parallel_ = false;
+}
+
+void Lowerer::WatchStrides(const Binding& value, const std::vector<SymbolicCoord>& coords,
+                           std::vector<Id>* watch) {
+  WalkLeaves(value, coords, [&](const TensorPtr& leaf, const std::vector<SymbolicCoord>& at) {
+    if (!leaf->strided || at.empty() || at.back().lane != SymbolicCoord::Lane::kUnit) return;
+    const Id stride = leaf->strides.back();
+    if (b().IsIndex(stride, 1) || std::find(watch->begin(), watch->end(), stride) != watch->end())
+      return;
+    watch->push_back(stride);
+  });
+}
+
+void Lowerer::CollectDTypes(const Binding& binding, std::vector<DType>* dtypes, int* budget) const {
+  if (--*budget < 0) return;
+  if (binding.kind == Binding::Kind::kProduct) {
+    for (const Binding& field : binding.fields) CollectDTypes(field, dtypes, budget);
+    return;
+  }
+  if (binding.kind != Binding::Kind::kTensor) return;
+  dtypes->push_back(binding.tensor->dtype);
+  for (const Binding& operand : binding.tensor->operands) CollectDTypes(operand, dtypes, budget);
+}
+
+// Lanes by the widest element that fills registers; narrow axes are left to scalar code.
+int32_t Lowerer::LanesFor(const std::vector<DType>& dtypes, Id inner_extent) {
+  if (options_.vector_bits == 0) return 1;
+  const ScalarValue* extent = b().ConstantOf(inner_extent);
+  if (extent != nullptr && static_cast<int64_t>(extent->bits) < 4) return 1;
+  int bits = 8;
+  for (DType dtype : dtypes) {
+    if (dtype == DType::kBool || dtype == DType::kIndex) continue;
+    bits = std::max(bits, BitWidth(dtype));
+  }
+  return std::max(options_.vector_bits / std::max(bits, 16), 1);
+}
+
+void Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
+                         const std::vector<Id>& strides, const Window& window, bool parallel) {
+  const int rank = static_cast<int>(extents.size());
+  if (value.kind == Binding::Kind::kTensor && !value.tensor->strided &&
+      value.tensor->op->kind == OpKind::kJoin && rank > 1) {
+    // Each side fills its half of the trailing axis of two.
+    for (int side = 0; side < 2; ++side) {
+      StoreStage(value.tensor->operands[side], {extents.begin(), extents.end() - 1},
+                 b().MemOffset(base, b().Mul(b().Index(side), strides.back())),
+                 {strides.begin(), strides.end() - 1}, window, parallel);
+    }
+    return;
+  }
+  if (rank == 0) {
+    b().Store(base, b().Index(0), Eval(value, {}, {}), b().Index(0));
+    return;
+  }
+  std::vector<DType> dtypes{b().type(base).dtype};
+  int budget = 64;
+  CollectDTypes(value, &dtypes, &budget);
+  const int32_t lanes = LanesFor(dtypes, extents.back());
+  std::vector<Id> watch;
+  if (lanes > 1) {
+    WatchStrides(value, StageCoords(rank, rank - 1), &watch);
+    if (!b().IsIndex(strides.back(), 1) &&
+        std::find(watch.begin(), watch.end(), strides.back()) == watch.end()) {
+      watch.push_back(strides.back());
+    }
+  }
+  const auto stage = [&](const Window& rows) {
+    ForEachPoint(extents, lanes > 1 ? rank - 1 : -1, lanes, watch, rows,
+                 [&](const std::vector<Coord>& coords, const Context& context) {
+                   Id offset = b().Index(0);
+                   for (int axis = 0; axis < rank; ++axis) {
+                     offset = b().Add(offset, b().Mul(coords[axis].base, strides[axis]));
+                   }
+                   const Id element = Eval(value, coords, context);
+                   if (context.lanes == 1) {
+                     b().Store(base, offset, element, b().Index(0));
+                   } else {
+                     b().Store(base, offset, b().Splat(element, context.lanes),
+                               context.unit != nullptr ? b().Index(1) : strides.back(),
+                               context.mask);
+                   }
+                 });
+  };
+  if (window.low != kNoId || !parallel) {
+    stage(window);
+    return;
+  }
+  const int64_t weight = 1 + static_cast<int64_t>(dtypes.size()) / 4;
+  InParallel(extents[0], b().Mul(Product({extents.begin() + 1, extents.end()}), b().Index(weight)),
+             stage);
+}
+
+void Lowerer::Materialize(const TensorPtr& tensor, const Window& window) {
+  if (tensor->strided && tensor->origin.kind == MemoryOrigin::Kind::kPrivate) return;
+  const auto source = std::make_shared<Tensor>(*tensor);
+  source->serial = ++serials_;
+  const TensorPtr dense = AllocateDense(tensor->dtype, tensor->extents);
+  StoreStage(Binding::OfTensor(source), tensor->extents, dense->base, dense->strides, window, true);
+  dense->serial = tensor->serial;
+  *tensor = *dense;
+  tensor->serial = ++serials_;
+}
+
+TensorPtr Lowerer::EnsureDense(const Binding& value) {
+  const TensorPtr& tensor = value.tensor;
+  if (tensor->strided && tensor->origin.kind == MemoryOrigin::Kind::kPrivate &&
+      tensor->strides == DenseStrides(tensor->extents)) {
+    return tensor;
+  }
+  const auto copy = std::make_shared<Tensor>(*tensor);
+  copy->serial = ++serials_;
+  if (copy->strided) copy->origin = {MemoryOrigin::Kind::kBuffer, -1, kNoValue};
+  Materialize(copy, {});
+  return copy;
+}
+
+}  // namespace intent::lower

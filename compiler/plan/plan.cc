@@ -1,0 +1,479 @@
+#include "compiler/plan/plan.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace intent::plan {
+namespace {
+
+// Operations whose recomputation costs more than a read from the cache.
+bool IsExpensive(const Op& op) {
+  if (op.kind == OpKind::kUnary) {
+    switch (op.attr<UnaryAttr>().kind) {
+      case UnaryKind::kNegate:
+      case UnaryKind::kNot:
+      case UnaryKind::kAbs:
+      case UnaryKind::kFloor:
+        return false;
+      default:
+        return true;
+    }
+  }
+  if (op.kind == OpKind::kBinary) {
+    switch (op.attr<BinaryAttr>().kind) {
+      case BinaryKind::kDiv:
+      case BinaryKind::kFloorDiv:
+      case BinaryKind::kMod:
+      case BinaryKind::kPow:
+      case BinaryKind::kIpowTrunc:
+      case BinaryKind::kFloatFloorDiv:
+      case BinaryKind::kFloatFloorMod:
+        return true;
+      default:
+        return false;
+    }
+  }
+  return op.kind == OpKind::kRandomBits;
+}
+
+bool IsArithmetic(const Op& op) {
+  switch (op.kind) {
+    case OpKind::kUnary:
+    case OpKind::kBinary:
+    case OpKind::kCompare:
+    case OpKind::kSelect:
+    case OpKind::kMask:
+    case OpKind::kCast:
+    case OpKind::kSaturatingCast:
+    case OpKind::kRandomBits:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool HasTensor(const Type& type) {
+  if (type.IsTensor()) return true;
+  for (const Type& field : type.fields()) {
+    if (HasTensor(field)) return true;
+  }
+  return false;
+}
+
+bool IsLoop(OpKind kind) {
+  return kind == OpKind::kFor || kind == OpKind::kWhile || kind == OpKind::kParallel;
+}
+
+// Where every operation stands and who uses every value.
+class Planner {
+ public:
+  Planner(const Function& function, const PlanOptions& options, Plan* plan)
+      : function_(function), options_(options), plan_(plan) {}
+
+  void Run() {
+    Index(function_.body, nullptr);
+    Measure();
+    Decide();
+    LastUses();
+    if (options_.row_groups) {
+      for (const Block* block : blocks_) FormGroups(*block);
+    }
+  }
+
+ private:
+  struct Place {
+    const Block* block = nullptr;
+    size_t position = 0;
+    const Op* parent = nullptr;  // the operation whose region the block is
+  };
+  struct Use {
+    const Op* user;
+  };
+
+  void Index(const Block& body, const Op* parent) {
+    struct Item {
+      const Block* block;
+      const Op* parent;
+    };
+    std::vector<Item> stack{{&body, parent}};
+    while (!stack.empty()) {
+      const Item item = stack.back();
+      stack.pop_back();
+      blocks_.push_back(item.block);
+      for (ValueId argument : item.block->arguments) home_[argument] = item.block;
+      for (size_t i = 0; i < item.block->ops.size(); ++i) {
+        const Op* op = item.block->ops[i];
+        place_[op] = {item.block, i, item.parent};
+        home_[op->result] = item.block;
+        order_.push_back(op);
+        for (ValueId operand : op->operands) uses_[operand].push_back({op});
+        function_.type(op->result).ForEachExtent([&](const Extent& extent) {
+          extent.ForEachLeaf([&](AtomKind kind, uint32_t value) {
+            if (kind == AtomKind::kValue) uses_[value].push_back({op});
+          });
+        });
+        for (const auto& region : op->regions) stack.push_back({region.get(), op});
+      }
+    }
+  }
+
+  // Size and cost of the lazy expression under each value, were nothing shared.
+  void Measure() {
+    for (const Block* block : blocks_) {
+      for (const Op* op : block->ops) {
+        if (!IsLazy(function_, *op)) continue;
+        int size = IsArithmetic(*op) ? 1 : 0;
+        bool expensive = IsExpensive(*op);
+        for (ValueId operand : op->operands) {
+          auto found = cost_.find(operand);
+          if (found == cost_.end()) continue;
+          size += found->second.size;
+          expensive |= found->second.expensive;
+        }
+        if (options_.materialize_all || size > options_.max_expression) {
+          plan_->materialize.insert(op->result);
+          continue;
+        }
+        cost_[op->result] = {size, expensive};
+      }
+    }
+  }
+
+  // Position in `home` of the operation that contains `op`; nullopt if `home` does not enclose it.
+  std::optional<size_t> PositionIn(const Block* home, const Op* op, bool* in_loop) const {
+    for (const Op* at = op; at != nullptr;) {
+      const Place& place = place_.at(at);
+      if (place.block == home) return place.position;
+      if (place.parent != nullptr && IsLoop(place.parent->kind)) *in_loop = true;
+      at = place.parent;
+    }
+    return std::nullopt;
+  }
+
+  void Decide() {
+    std::unordered_map<ValueId, std::vector<const Op*>> roots;
+    // Users come after definitions in every block, and nested blocks after the blocks around them.
+    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+      for (auto it = (*block)->ops.rbegin(); it != (*block)->ops.rend(); ++it) {
+        const Op* op = *it;
+        if (!IsLazy(function_, *op) || plan_->materialize.contains(op->result)) continue;
+        std::vector<const Op*>& mine = roots[op->result];
+        bool in_loop = false, gathered = false;
+        for (const Use& use : uses_[op->result]) {
+          PositionIn(*block, use.user, &in_loop);
+          gathered |= use.user->kind == OpKind::kGather && use.user->operands[0] == op->result;
+          const bool lazy =
+              IsLazy(function_, *use.user) && !plan_->materialize.contains(use.user->result);
+          const std::vector<const Op*> one{use.user};
+          for (const Op* root : lazy ? roots[use.user->result] : one) {
+            if (std::find(mine.begin(), mine.end(), root) == mine.end() && mine.size() < 3) {
+              mine.push_back(root);
+            }
+          }
+        }
+        const auto cost = cost_.find(op->result);
+        if (cost == cost_.end() || op->kind == OpKind::kExtract ||
+            !function_.type(op->result).IsTensor()) {
+          continue;
+        }
+        const bool shared = mine.size() > 1 || gathered;
+        if ((shared && cost->second.expensive) || (in_loop && cost->second.size > 0)) {
+          plan_->materialize.insert(op->result);
+        }
+      }
+    }
+  }
+
+  void LastUses() {
+    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+      for (auto it = (*block)->ops.rbegin(); it != (*block)->ops.rend(); ++it) {
+        const Op* op = *it;
+        size_t last = place_.at(op).position;
+        for (const Use& use : uses_[op->result]) {
+          bool in_loop = false;
+          const std::optional<size_t> position = PositionIn(*block, use.user, &in_loop);
+          if (!position) continue;
+          last = std::max(last, *position);
+          const bool lazy =
+              IsLazy(function_, *use.user) && !plan_->materialize.contains(use.user->result);
+          if (lazy && place_.at(use.user).block == *block) {
+            last = std::max(last, plan_->last_use[use.user->result]);
+          }
+        }
+        plan_->last_use[op->result] = last;
+      }
+    }
+  }
+
+  // --- Row groups.
+  static constexpr int kIndependent = -1;  // of any value of the group
+
+  // The axis along which a lazy value follows the rows of the group; nullopt: in no single way.
+  std::optional<int> RowAxis(ValueId value, const RowGroup& group, const Block& block) {
+    if (auto known = row_axis_.find(value); known != row_axis_.end()) return known->second;
+    const Op* op = function_.value(value).op;
+    if (op == nullptr) return kIndependent;
+    const Place& place = place_.at(op);
+    if (place.block != &block || place.position < group.first) return kIndependent;
+    std::optional<int> axis = RowAxisOf(*op, group, block);
+    row_axis_[value] = axis;
+    return axis;
+  }
+
+  std::optional<int> RowAxisOf(const Op& op, const RowGroup& group, const Block& block) {
+    std::optional<int> merged = kIndependent;
+    for (ValueId operand : op.operands) {
+      const std::optional<int> axis = RowAxis(operand, group, block);
+      if (!axis) return std::nullopt;
+      if (*axis == kIndependent) continue;
+      if (*merged != kIndependent && *merged != *axis) return std::nullopt;
+      merged = axis;
+    }
+    if (*merged == kIndependent) return merged;
+    const int axis = *merged;
+    const Type& from = function_.type(op.operands[0]);
+    const Type& to = function_.type(op.result);
+    switch (op.kind) {
+      case OpKind::kUnary:
+      case OpKind::kBinary:
+      case OpKind::kCompare:
+      case OpKind::kSelect:
+      case OpKind::kMask:
+      case OpKind::kCast:
+      case OpKind::kSaturatingCast:
+      case OpKind::kBitcast:
+      case OpKind::kJoin:
+      case OpKind::kExtract:
+        return axis;
+      case OpKind::kBroadcast:
+        if (from.shape()[axis].IsConstant(1)) return std::nullopt;
+        return axis + to.rank() - from.rank();
+      case OpKind::kTranspose: {
+        const auto& axes = op.attr<AxesAttr>().axes;
+        for (size_t i = 0; i < axes.size(); ++i) {
+          if (axes[i].value == axis) return static_cast<int>(i);
+        }
+        return std::nullopt;
+      }
+      case OpKind::kReshape: {
+        Extent before(1);
+        for (int i = 0; i < axis; ++i) before = before * from.shape()[i];
+        Extent prefix(1);
+        for (int i = 0; i < to.rank(); ++i) {
+          if (prefix == before && to.shape()[i] == from.shape()[axis]) return i;
+          prefix = prefix * to.shape()[i];
+        }
+        return std::nullopt;
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // True if the operation can be a stage of the group, or begin one when the group is empty.
+  bool IsRowStage(const Op& op, RowGroup* group, const Block& block) {
+    ValueId value;
+    std::vector<Extent> shape;
+    if (op.kind == OpKind::kReduce) {
+      value = op.operands[0];
+      for (const StaticInt& axis : op.attr<ReduceAttr>().axes) {
+        if (axis.value == 0) return false;
+      }
+      const Type* type = &function_.type(value);
+      while (type->IsProduct()) type = &type->fields()[0];
+      shape = type->shape();
+      if (shape.size() < 2) return false;
+      for (size_t i = 1; i < op.operands.size(); ++i) {
+        if (RowAxis(op.operands[i], *group, block) != kIndependent) return false;
+      }
+      if (!op.regions.empty() && HasTensorArguments(*op.regions[0])) return false;
+    } else if (op.kind == OpKind::kViewStore || op.kind == OpKind::kBufferStore) {
+      value = op.operands[1];
+      if (!function_.type(value).IsTensor()) return false;
+      shape = function_.type(value).shape();
+      bool row_seen = false;
+      for (const IndexTerm& term : op.attr<IndexAttr>().terms) {
+        if (term.kind == IndexTermKind::kValue) return false;
+        if (term.kind == IndexTermKind::kFull || term.kind == IndexTermKind::kRegion)
+          row_seen = true;
+        if (!row_seen && term.kind != IndexTermKind::kStatic) return false;
+      }
+      for (size_t i = 2; i < op.operands.size(); ++i) {
+        if (RowAxis(op.operands[i], *group, block) != kIndependent) return false;
+      }
+    } else if (IsLazy(function_, op) && plan_->materialize.contains(op.result)) {
+      value = op.result;
+      shape = function_.type(op.result).shape();
+    } else {
+      return false;
+    }
+    if (shape.empty()) return false;
+    const std::optional<int> axis = RowAxis(value, *group, block);
+    if (!axis || (*axis != kIndependent && *axis != 0)) return false;
+    if (group->stages.empty()) {
+      group->rows = shape[0];
+      return true;
+    }
+    return shape[0] == group->rows;
+  }
+
+  bool HasTensorArguments(const Block& block) const {
+    for (ValueId argument : block.arguments) {
+      if (HasTensor(function_.type(argument))) return true;
+    }
+    return false;
+  }
+
+  void FormGroups(const Block& block) {
+    size_t at = 0;
+    while (at < block.ops.size()) {
+      RowGroup group = Grow(block, at);
+      if (group.stages.size() >= 2) {
+        at = group.end;
+        plan_->groups[&block].push_back(std::move(group));
+      } else {
+        ++at;
+      }
+    }
+  }
+
+  RowGroup Grow(const Block& block, size_t first) {
+    RowGroup group;
+    group.first = group.end = first;
+    row_axis_.clear();
+    std::vector<const Parameter*> written;
+    std::vector<ValueId> written_buffers;
+    for (size_t i = first; i < block.ops.size(); ++i) {
+      const Op& op = *block.ops[i];
+      const Effect effect = InfoOf(op.kind).effect;
+      if (IsRowStage(op, &group, block)) {
+        group.stages.push_back(i);
+        group.end = i + 1;
+        if (op.kind == OpKind::kReduce || !(effect == Effect::kWrite)) row_axis_[op.result] = 0;
+        if (effect == Effect::kWrite) {
+          if (const Parameter* view = ViewOf(op.operands[0])) {
+            written.push_back(view);
+          } else {
+            written_buffers.push_back(op.operands[0]);
+          }
+        }
+        continue;
+      }
+      if (group.stages.empty() && i == first && effect != Effect::kPure && effect != Effect::kRead)
+        break;
+      if (effect == Effect::kRead) {
+        if (!function_.type(op.result).IsTensor()) break;
+        const Parameter* view = ViewOf(op.operands[0]);
+        bool conflict = false;
+        for (const Parameter* other : written)
+          conflict |= view != nullptr && (view == other || ViewsMayAlias(*view, *other));
+        for (ValueId other : written_buffers) conflict |= other == op.operands[0];
+        if (conflict || RowAxisOf(op, group, block) != kIndependent) break;
+        continue;
+      }
+      if (effect != Effect::kPure || !op.regions.empty()) break;
+      if (IsLazy(function_, op)) continue;
+      // Scalars and other structured operations must not need anything of the group.
+      if (op.kind == OpKind::kReduce || op.kind == OpKind::kScan || op.kind == OpKind::kContract)
+        break;
+      if (HasTensor(function_.type(op.result)) || RowAxisOf(op, group, block) != kIndependent)
+        break;
+    }
+    return group;
+  }
+
+  const Parameter* ViewOf(ValueId value) const {
+    for (size_t i = 0; i < function_.body.arguments.size(); ++i) {
+      if (function_.body.arguments[i] == value) return &function_.parameters[i];
+    }
+    return nullptr;
+  }
+
+  struct Cost {
+    int size;
+    bool expensive;
+  };
+
+  const Function& function_;
+  const PlanOptions options_;
+  Plan* plan_;
+  std::vector<const Block*> blocks_;  // outer before inner
+  std::vector<const Op*> order_;
+  std::unordered_map<const Op*, Place> place_;
+  std::unordered_map<ValueId, const Block*> home_;
+  std::unordered_map<ValueId, std::vector<Use>> uses_;
+  std::unordered_map<ValueId, Cost> cost_;
+  std::unordered_map<ValueId, std::optional<int>> row_axis_;
+};
+
+}  // namespace
+
+bool IsLazy(const Function& function, const Op& op) {
+  const Type& type = function.type(op.result);
+  if (!HasTensor(type)) return false;
+  switch (op.kind) {
+    case OpKind::kIndices:
+    case OpKind::kReshape:
+    case OpKind::kTranspose:
+    case OpKind::kBroadcast:
+    case OpKind::kFull:
+    case OpKind::kJoin:
+    case OpKind::kMakeTuple:
+    case OpKind::kMakeRecord:
+    case OpKind::kExtract:
+    case OpKind::kUnary:
+    case OpKind::kBinary:
+    case OpKind::kCompare:
+    case OpKind::kSelect:
+    case OpKind::kMask:
+    case OpKind::kCast:
+    case OpKind::kSaturatingCast:
+    case OpKind::kBitcast:
+    case OpKind::kGather:
+    case OpKind::kViewLoad:
+    case OpKind::kBufferLoad:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool ViewsMayAlias(const Parameter& a, const Parameter& b) {
+  if (&a == &b) return true;
+  return !a.noalias && !b.noalias;
+}
+
+Plan MakePlan(const Function& function, const PlanOptions& options) {
+  Plan plan;
+  Planner(function, options, &plan).Run();
+  return plan;
+}
+
+std::string Plan::ToString(const Function& function) const {
+  std::string text;
+  ForEachOp(function.body, [&](const Op& op) {
+    if (materialize.contains(op.result)) {
+      text += "op " + std::to_string(op.ordinal) + " " + std::string(InfoOf(op.kind).name) +
+              ": materialised\n";
+    }
+  });
+  const auto describe = [&](const Block& block) {
+    auto found = groups.find(&block);
+    if (found == groups.end()) return;
+    for (const RowGroup& group : found->second) {
+      text += "row group over " + group.rows.ToString() + ":";
+      for (size_t stage : group.stages) {
+        text += " op " + std::to_string(block.ops[stage]->ordinal) + " " +
+                std::string(InfoOf(block.ops[stage]->kind).name);
+      }
+      text += "\n";
+    }
+  };
+  describe(function.body);
+  ForEachOp(function.body, [&](const Op& op) {
+    for (const auto& region : op.regions) describe(*region);
+  });
+  return text;
+}
+
+}  // namespace intent::plan
