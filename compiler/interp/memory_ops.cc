@@ -1,0 +1,380 @@
+// Views, buffers and gathers: every access goes through one index relation (language.md chapter 4,
+// seed 000 chapters 8 to 11).
+
+#include <cstring>
+
+#include "compiler/interp/machine.h"
+#include "compiler/interp/strided.h"
+#include "compiler/numerics/scalar.h"
+
+namespace intent::interp {
+namespace {
+
+// Reads only: a tensor's elements stay as they are.
+Resource ResourceOf(const Tensor& tensor) {
+  return {.dtype = tensor.dtype(),
+          .extents = tensor.shape(),
+          .strides = DenseStrides(tensor.shape()),
+          .origin = const_cast<std::byte*>(tensor.data())};
+}
+
+// A mask operand: absent, one flag for all, or one for each position.
+class Mask {
+ public:
+  Mask() = default;
+  explicit Mask(const RuntimeValue& value)
+      : all_(value.IsTensor() || numerics::AsBool(value.scalar())),
+        flags_(value.IsTensor() ? value.tensor().data() : nullptr) {}
+  bool At(int64_t position) const {
+    return flags_ != nullptr ? flags_[position] != std::byte{0} : all_;
+  }
+  bool IsEverywhere() const { return flags_ == nullptr && all_; }
+
+ private:
+  bool all_ = true;
+  const std::byte* flags_ = nullptr;
+};
+
+// A stored bool may be any byte; a tensor holds 0 or 1.
+void NormalizeBools(Tensor* tensor) {
+  if (tensor->dtype() != DType::kBool) return;
+  std::byte* data = tensor->mutable_data();
+  for (int64_t i = 0; i < tensor->count(); ++i) {
+    data[i] = data[i] != std::byte{0} ? std::byte{1} : std::byte{0};
+  }
+}
+
+std::string Text(__int128 value) {
+  if (value < 0) return "-" + Text(-value);
+  std::string digits;
+  do {
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(value % 10)));
+    value /= 10;
+  } while (value != 0);
+  return digits;
+}
+
+BinaryKind KindOf(RmwKind kind) {
+  switch (kind) {
+    case RmwKind::kAdd:
+      return BinaryKind::kAdd;
+    case RmwKind::kMax:
+      return BinaryKind::kMaximum;
+    case RmwKind::kMin:
+      return BinaryKind::kMinimum;
+    case RmwKind::kAnd:
+      return BinaryKind::kAnd;
+    case RmwKind::kOr:
+      return BinaryKind::kOr;
+    case RmwKind::kXor:
+      return BinaryKind::kXor;
+    case RmwKind::kExchange:
+      break;
+  }
+  INTENT_UNREACHABLE() << NameOf(kind);
+  return BinaryKind::kAdd;
+}
+
+BinaryKind KindOf(CombineKind kind) {
+  switch (kind) {
+    case CombineKind::kAdd:
+      return BinaryKind::kAdd;
+    case CombineKind::kMaximum:
+      return BinaryKind::kMaximum;
+    case CombineKind::kMinimum:
+      return BinaryKind::kMinimum;
+    case CombineKind::kAnd:
+      return BinaryKind::kAnd;
+    case CombineKind::kOr:
+      return BinaryKind::kOr;
+    case CombineKind::kRegion:
+    case CombineKind::kArgMax:
+      break;
+  }
+  INTENT_UNREACHABLE() << NameOf(kind);
+  return BinaryKind::kAdd;
+}
+
+}  // namespace
+
+std::optional<IndexAccess> Machine::Access(const Op& op, const IndexAttr& attr,
+                                           const Resource& resource, size_t* first) {
+  std::vector<IndexAccess::Term> terms;
+  for (const IndexTerm& described : attr.terms) {
+    IndexAccess::Term term{.kind = described.kind};
+    switch (described.kind) {
+      case IndexTermKind::kFull:
+      case IndexTermKind::kNewAxis:
+        break;
+      case IndexTermKind::kStatic:
+        term.position = described.position.value;
+        break;
+      case IndexTermKind::kValue: {
+        const RuntimeValue& value = Get(op, (*first)++);
+        if (value.IsScalar()) {
+          term.position = numerics::AsInteger(value.scalar());
+        } else {
+          // A u64 beyond i64 turns negative, hence out of bounds.
+          RuntimeValue positions = CastTo(op, value, DType::kI64);
+          if (failed()) return std::nullopt;
+          term.positions = positions.tensor();
+        }
+        break;
+      }
+      case IndexTermKind::kRegion:
+        term.range = Get(op, (*first)++).domain().ranges[0];
+        break;
+      case IndexTermKind::kSlice:
+        term.range.begin = GetIndex(op, (*first)++);
+        term.range.end = GetIndex(op, (*first)++);
+        if (term.range.begin > term.range.end) {
+          Fail(ErrorKind::kOutOfBounds, op,
+               "a slice stops at " + Text(term.range.end) + " before it starts at " +
+                   Text(term.range.begin),
+               resource.parameter);
+          return std::nullopt;
+        }
+        break;
+    }
+    terms.push_back(std::move(term));
+  }
+  // Missing trailing axes are whole.
+  size_t axes = 0;
+  for (const IndexAccess::Term& term : terms) axes += term.kind != IndexTermKind::kNewAxis;
+  for (; axes < resource.extents.size(); ++axes) terms.push_back({});
+  std::string error;
+  auto access = IndexAccess::Make(resource, terms, &budget_, &error);
+  if (!access) {
+    if (error.empty()) {
+      Fail(ErrorKind::kMemoryLimit, op, "an index table exceeds the limit for temporaries");
+    } else {
+      Fail(ErrorKind::kBadShape, op, error);
+    }
+  }
+  return access;
+}
+
+void Machine::FailBounds(const Op& op, const Resource& resource,
+                         const IndexAccess::Violation& violation) {
+  const std::string owner = resource.parameter >= 0
+                                ? "parameter " + std::to_string(resource.parameter)
+                                : std::string("a buffer or tensor");
+  Fail(ErrorKind::kOutOfBounds, op,
+       "index " + Text(violation.position) + " is outside axis " + std::to_string(violation.axis) +
+           " of " + owner + ", whose extent is " +
+           std::to_string(resource.extents[static_cast<size_t>(violation.axis)]),
+       resource.parameter, violation.axis);
+}
+
+RuntimeValue Machine::Load(const Op& op, const Resource& resource, size_t first_index) {
+  const IndexAttr& attr = op.attr<IndexAttr>();
+  size_t next = first_index;
+  const std::optional<IndexAccess> access = Access(op, attr, resource, &next);
+  if (failed()) return {};
+  const Mask mask = attr.has_valid ? Mask(Get(op, next++)) : Mask();
+  auto result = NewTensor(op, resource.dtype, access->shape());
+  if (failed()) return {};
+  std::byte* out = result->mutable_data();
+  const int64_t size = result->element_bytes();
+  const auto violation = access->FindViolation();
+  if (mask.IsEverywhere() && violation) {
+    FailBounds(op, resource, *violation);
+    return {};
+  }
+  if (mask.IsEverywhere() && access->IsStrided()) {
+    if (access->count() > 0) {
+      CopyStrided(size, access->shape(), resource.origin + access->base() * size, access->strides(),
+                  out, DenseStrides(access->shape()));
+    }
+  } else {
+    const RuntimeValue fill =
+        attr.has_fill ? Get(op, next) : RuntimeValue(numerics::MakeZero(resource.dtype));
+    access->ForEach([&](int64_t position, int64_t offset, const IndexAccess::Violation* outside) {
+      std::byte* target = out + position * size;
+      if (!mask.At(position)) {
+        if (fill.IsTensor()) {
+          std::memcpy(target, fill.tensor().data() + position * size, static_cast<size_t>(size));
+        } else {
+          numerics::StoreScalar(fill.scalar(), target);
+        }
+        return true;
+      }
+      if (outside != nullptr) {
+        FailBounds(op, resource, *outside);
+        return false;
+      }
+      std::memcpy(target, resource.origin + offset * size, static_cast<size_t>(size));
+      return true;
+    });
+    if (failed()) return {};
+  }
+  NormalizeBools(result.get());
+  return Shaped(ResultType(op), *result);
+}
+
+RuntimeValue Machine::ViewOrBufferLoad(const Op& op) {
+  const RuntimeValue source = Get(op, 0);
+  return Load(op, source.resource(), 1);
+}
+
+RuntimeValue Machine::Gather(const Op& op) {
+  const RuntimeValue source = Get(op, 0);
+  return Load(op, ResourceOf(source.tensor()), 1);
+}
+
+// The value was computed before anything is written: an assignment reads before it writes.
+RuntimeValue Machine::Store(const Op& op) {
+  const RuntimeValue target = Get(op, 0);
+  const Resource& resource = target.resource();
+  size_t next = 2;
+  const std::optional<IndexAccess> access = Access(op, op.attr<IndexAttr>(), resource, &next);
+  if (failed()) return {};
+  if (const auto violation = access->FindViolation()) {
+    FailBounds(op, resource, *violation);
+    return {};
+  }
+  RuntimeValue value = Get(op, 1);
+  if (value.IsScalar() || value.shape() != access->shape()) {
+    value = TensorPtr(BroadcastTo(op, value, access->shape()));
+    if (failed()) return {};
+  }
+  const Tensor& source = value.tensor();
+  const int64_t size = source.element_bytes();
+  if (access->count() == 0) return {};
+  if (access->IsStrided()) {
+    CopyStrided(size, access->shape(), source.data(), DenseStrides(access->shape()),
+                resource.origin + access->base() * size, access->strides());
+    return {};
+  }
+  access->ForEach([&](int64_t position, int64_t offset, const IndexAccess::Violation*) {
+    std::memcpy(resource.origin + offset * size, source.data() + position * size,
+                static_cast<size_t>(size));
+    return true;
+  });
+  return {};
+}
+
+RuntimeValue Machine::MakeBuffer(const Op& op) {
+  const Type& type = ResultType(op);
+  const std::optional<Shape> shape = EvaluateShape(op, type);
+  if (!shape) return {};
+  std::shared_ptr<Tensor> initial;
+  if (!op.operands.empty()) {
+    initial = BroadcastTo(op, Get(op, 0), *shape);  // a fresh copy
+  } else {
+    initial = NewTensor(op, type.dtype(), *shape);
+  }
+  if (failed()) return {};
+  Resource resource = ResourceOf(*initial);
+  resource.storage = initial->storage();
+  return resource;
+}
+
+RuntimeValue Machine::ScatterUnique(const Op& op) {
+  const RuntimeValue target = Get(op, 0);
+  const Resource& resource = target.resource();
+  const IndexAttr& attr = op.attr<IndexAttr>();
+  size_t next = 2;
+  const std::optional<IndexAccess> access = Access(op, attr, resource, &next);
+  if (failed()) return {};
+  const Mask mask = attr.has_valid ? Mask(Get(op, next)) : Mask();
+  auto value = BroadcastTo(op, Get(op, 1), access->shape());
+  if (failed()) return {};
+  const int64_t size = value->element_bytes();
+  access->ForEach([&](int64_t position, int64_t offset, const IndexAccess::Violation* outside) {
+    if (!mask.At(position)) return true;
+    if (outside != nullptr) {
+      FailBounds(op, resource, *outside);
+      return false;
+    }
+    std::memcpy(resource.origin + offset * size, value->data() + position * size,
+                static_cast<size_t>(size));
+    return true;
+  });
+  return {};
+}
+
+// Updates in the order of positions: one of the legal orders.
+RuntimeValue Machine::ScatterReduce(const Op& op) {
+  const RuntimeValue target = Get(op, 0);
+  const Resource& resource = target.resource();
+  const ScatterReduceAttr& attr = op.attr<ScatterReduceAttr>();
+  size_t next = 2;
+  const std::optional<IndexAccess> access = Access(op, attr.index, resource, &next);
+  if (failed()) return {};
+  const Mask mask = attr.index.has_valid ? Mask(Get(op, next++)) : Mask();
+  auto value = BroadcastTo(op, Get(op, 1), access->shape());
+  if (failed()) return {};
+  Fields arguments(2);
+  for (size_t i = next; i < op.operands.size(); ++i) arguments.push_back(Get(op, i));
+  access->ForEach([&](int64_t position, int64_t offset, const IndexAccess::Violation* outside) {
+    if (!mask.At(position)) return true;
+    if (outside != nullptr) {
+      FailBounds(op, resource, *outside);
+      return false;
+    }
+    std::byte* element = resource.origin + offset * value->element_bytes();
+    const ScalarValue old = numerics::LoadScalar(resource.dtype, element);
+    const ScalarValue update = value->At(position);
+    if (attr.combine != CombineKind::kRegion) {
+      numerics::StoreScalar(numerics::EvalBinary(KindOf(attr.combine), old, update), element);
+      return true;
+    }
+    arguments[0] = old;
+    arguments[1] = update;
+    const RuntimeValue combined = CallRegion(*op.regions[0], arguments);
+    if (failed()) return false;
+    numerics::StoreScalar(combined.scalar(), element);
+    return true;
+  });
+  return {};
+}
+
+std::byte* Machine::ElementAddress(const Op& op, const IndexAttr& attr, size_t first_index) {
+  const Resource& resource = Get(op, 0).resource();
+  const std::optional<IndexAccess> access = Access(op, attr, resource, &first_index);
+  if (failed()) return nullptr;
+  if (const auto violation = access->FindViolation()) {
+    FailBounds(op, resource, *violation);
+    return nullptr;
+  }
+  return resource.origin + access->base() * StorageBytes(resource.dtype);
+}
+
+// One thread runs everything, so each order is sequentially consistent here.
+RuntimeValue Machine::AtomicLoad(const Op& op) {
+  const std::byte* element = ElementAddress(op, op.attr<AtomicAttr>().index, 1);
+  if (failed()) return {};
+  return numerics::LoadScalar(Get(op, 0).resource().dtype, element);
+}
+
+RuntimeValue Machine::AtomicStore(const Op& op) {
+  std::byte* element = ElementAddress(op, op.attr<AtomicAttr>().index, 2);
+  if (!failed()) numerics::StoreScalar(Get(op, 1).scalar(), element);
+  return {};
+}
+
+RuntimeValue Machine::AtomicRmw(const Op& op) {
+  const AtomicAttr& attr = op.attr<AtomicAttr>();
+  std::byte* element = ElementAddress(op, attr.index, 2);
+  if (failed()) return {};
+  const ScalarValue old = numerics::LoadScalar(Get(op, 0).resource().dtype, element);
+  const ScalarValue& operand = Get(op, 1).scalar();
+  numerics::StoreScalar(attr.rmw == RmwKind::kExchange
+                            ? operand
+                            : numerics::EvalBinary(KindOf(attr.rmw), old, operand),
+                        element);
+  return old;
+}
+
+// Compares bit patterns (language.md chapter 16).
+RuntimeValue Machine::AtomicCas(const Op& op) {
+  std::byte* element = ElementAddress(op, op.attr<AtomicAttr>().index, 3);
+  if (failed()) return {};
+  const ScalarValue old = numerics::LoadScalar(Get(op, 0).resource().dtype, element);
+  const bool success = old == Get(op, 1).scalar();
+  if (success) numerics::StoreScalar(Get(op, 2).scalar(), element);
+  return RuntimeValue::Product({old, numerics::MakeBool(success)});
+}
+
+}  // namespace intent::interp
