@@ -158,6 +158,9 @@ V BoolBinary(const Lanes& l, BinaryKind kind, V x, V y) {
     case BinaryKind::kPow:
     case BinaryKind::kIpowTrunc:
       return l.b.CreateOr(x, l.b.CreateNot(y));
+    case BinaryKind::kShl:
+    case BinaryKind::kShr:
+      return l.b.CreateAnd(x, l.b.CreateNot(y));
     case BinaryKind::kAdd:
     case BinaryKind::kSub:
     case BinaryKind::kMul:
@@ -166,8 +169,6 @@ V BoolBinary(const Lanes& l, BinaryKind kind, V x, V y) {
     case BinaryKind::kMod:
     case BinaryKind::kMaximumNum:
     case BinaryKind::kMinimumNum:
-    case BinaryKind::kShl:
-    case BinaryKind::kShr:
     case BinaryKind::kFloatFloorDiv:
     case BinaryKind::kFloatFloorMod:
       return nullptr;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "compiler/ir/module.h"
+#include "compiler/numerics/loops.h"
 #include "compiler/tile/print.h"
 
 namespace intent::tile {
@@ -185,10 +186,6 @@ class Verifier {
     if (op.has_fill) Require(In(op, next++) == value, op, "the fill");
   }
 
-  static bool FloatOnly(UnaryKind kind) {
-    return kind != UnaryKind::kNegate && kind != UnaryKind::kNot && kind != UnaryKind::kAbs;
-  }
-
   void CheckElementwise(const Op& op) {
     size_t operands = 1;
     if (op.kind == OpKind::kBinary || op.kind == OpKind::kCompare) operands = 2;
@@ -216,16 +213,16 @@ class Verifier {
         Require(!out.IsMem(), op, "a value");
         for (size_t i = 0; i < operands; ++i) Require(In(op, i) == out, op, "operand types");
         if (op.kind == OpKind::kUnary) {
-          const bool is_bool = out.dtype == DType::kBool;
-          Require(!FloatOnly(op.unary) || IsFloat(out.dtype), op, "floats only");
-          Require(op.unary != UnaryKind::kNot || !IsFloat(out.dtype), op, "no floats");
-          Require(op.unary == UnaryKind::kNot || !is_bool, op, "no bools");
+          Require(numerics::IsDefined(op.unary, out.dtype), op, "not defined on the dtype");
         }
-        if (op.kind == OpKind::kBinary) CheckBinaryDType(op, out.dtype);
+        if (op.kind == OpKind::kBinary) {
+          Require(numerics::IsDefined(op.binary, out.dtype), op, "not defined on the dtype");
+        }
         return;
       case OpKind::kCompare:
         Require(out.dtype == DType::kBool, op, "gives bools");
         Require(In(op, 0) == In(op, 1), op, "operand types");
+        Require(numerics::IsDefined(op.compare, In(op, 0).dtype), op, "not defined on the dtype");
         SameLanes(op);
         return;
       case OpKind::kBitcast:
@@ -235,36 +232,6 @@ class Verifier {
       default:
         SameLanes(op);
         return;
-    }
-  }
-
-  void CheckBinaryDType(const Op& op, DType dtype) {
-    const bool is_bool = dtype == DType::kBool;
-    switch (op.binary) {
-      case BinaryKind::kAdd:
-      case BinaryKind::kSub:
-      case BinaryKind::kMul:
-      case BinaryKind::kMaximumNum:
-      case BinaryKind::kMinimumNum:
-        return Require(!is_bool, op, "no bools");
-      case BinaryKind::kMaximum:
-      case BinaryKind::kMinimum:
-      case BinaryKind::kPow:
-        return;
-      case BinaryKind::kDiv:
-      case BinaryKind::kFloatFloorDiv:
-      case BinaryKind::kFloatFloorMod:
-        return Require(IsFloat(dtype), op, "floats only");
-      case BinaryKind::kFloorDiv:
-      case BinaryKind::kMod:
-      case BinaryKind::kShl:
-      case BinaryKind::kShr:
-        return Require(IsInteger(dtype), op, "integers only");
-      case BinaryKind::kIpowTrunc:
-      case BinaryKind::kAnd:
-      case BinaryKind::kOr:
-      case BinaryKind::kXor:
-        return Require(!IsFloat(dtype), op, "no floats");
     }
   }
 

@@ -102,7 +102,7 @@ TEST(VerifyTileTest, EveryRuleHasABadProgram) {
 
 TEST(VerifyTileTest, MessagesShowTheOperation) {
   EXPECT_THAT(std::string(Check("%a: i32x4 = binary.div(%k, %k) @9").message()),
-              testing::HasSubstr("binary.div(i32x4, i32x4) -> i32x4 @9: floats only"));
+              testing::HasSubstr("binary.div(i32x4, i32x4) -> i32x4 @9: not defined on the dtype"));
 }
 
 }  // namespace
