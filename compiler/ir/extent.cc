@@ -393,8 +393,9 @@ std::string Extent::ToString(const std::function<std::string(AtomKind, uint32_t)
   for (const Term& term : *terms_) {
     int64_t coefficient = term.coefficient;
     if (!text.empty()) {
-      text += coefficient < 0 ? " - " : " + ";
-      if (coefficient < 0 && coefficient != INT64_MIN) coefficient = -coefficient;
+      const bool minus = coefficient < 0 && coefficient != INT64_MIN;
+      text += minus ? " - " : " + ";
+      if (minus) coefficient = -coefficient;
     }
     bool first = true;
     if (term.factors.empty() || coefficient != 1) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "compiler/ir/utf8.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/unknown_field_set.h"
@@ -29,7 +30,8 @@ WireFormatLite::WireType WireTypeOf(const FieldDescriptor* field) {
 class Scanner {
  public:
   Scanner(std::string_view bytes, const WireLimits& limits)
-      : stream_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())),
+      : bytes_(bytes),
+        stream_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())),
         limits_(limits),
         counts_(limits.repeated.size(), 0) {}
 
@@ -102,7 +104,14 @@ class Scanner {
                    "more than " + std::to_string(limits_.objects) + " messages and strings");
     }
     if (packed || field->type() != FieldDescriptor::TYPE_MESSAGE) {
+      // The parser would refuse it too, and write to the log.
+      const size_t position = static_cast<size_t>(stream_.CurrentPosition());
       if (!stream_.Skip(static_cast<int>(size))) return Malformed(descriptor);
+      if (!packed && field->type() == FieldDescriptor::TYPE_STRING &&
+          !IsUtf8(bytes_.substr(position, size))) {
+        return Error(DiagnosticCode::kMalformedModule,
+                     "a string of message " + std::string(descriptor->name()) + " is not UTF-8");
+      }
       return std::nullopt;
     }
     const CodedInputStream::Limit limit = stream_.PushLimit(static_cast<int>(size));
@@ -124,6 +133,7 @@ class Scanner {
     return std::nullopt;
   }
 
+  const std::string_view bytes_;
   CodedInputStream stream_;
   const WireLimits& limits_;
   size_t objects_ = 0;
