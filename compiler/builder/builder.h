@@ -20,15 +20,9 @@
 
 #include "compiler/diag/diagnostic.h"
 #include "compiler/ir/module.h"
+#include "compiler/verify/literal.h"
 
 namespace intent {
-
-// A Python literal: exact as written. Integers beyond 128 bits are refused by the front end.
-struct Literal {
-  enum class Kind : uint8_t { kBool, kInt, kFloat } kind = Kind::kInt;
-  __int128 int_value = 0;  // bool: 0 or 1
-  double float_value = 0;
-};
 
 struct Poison {};
 
@@ -106,6 +100,9 @@ class KernelBuilder {
   Operand AddConstexpr(std::string name, ConstexprKind kind, uint32_t enum_type,
                        std::optional<ConstexprValue> default_value, bool fixed);
   Operand EnumMember(uint32_t enum_type, int64_t value);
+  // The extent that an integer literal, constexpr, index value or domain stands for, for the shapes
+  // of annotations; reports and gives an invalid extent for anything else.
+  Extent ExtentOf(const Operand& operand);
 
   // --- Facts about operands.
   // none for poison and for unbound literals.
