@@ -1,0 +1,117 @@
+#include "server/admin_service.h"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "compiler/target/target.h"
+#include "proto/protocol_version.h"
+#include "server/compile_request.h"
+#include "server/execute_call.h"
+
+namespace intent {
+namespace {
+
+uint64_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+grpc::ServerUnaryReactor* Finished(grpc::CallbackServerContext* context) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* AdminServiceImpl::GetCapabilities(
+    grpc::CallbackServerContext* context, const admin::v1::GetCapabilitiesRequest*,
+    admin::v1::Capabilities* response) {
+  response->set_version("0.1.0");
+  response->set_protocol_major(kProtocolMajor);
+  response->set_protocol_minor(kProtocolMinor);
+  response->set_protocol_minor_min(kOldestProtocolMinor);
+  response->set_fingerprint(hello_.fingerprint());
+  *response->mutable_targets() = hello_.targets();
+  response->set_host_target(hello_.host_target());
+  for (const std::string& name : hello_.targets()) {
+    const absl::StatusOr<Target> target = ParseTarget(name);
+    if (target.ok() && MissingOnHost(*target).empty()) response->add_execute_targets(name);
+  }
+  admin::v1::Limits& limits = *response->mutable_limits();
+  limits.set_module_bytes(RequestLimits::kModuleBytes);
+  limits.set_source_map_bytes(RequestLimits::kSourceMapBytes);
+  limits.set_bindings(RequestLimits::kBindings);
+  limits.set_inline_payload_bytes(RequestLimits::kInlinePayloadBytes);
+  limits.set_inline_execute_bytes(ExecuteLimits::kInlineBytes);
+  limits.set_execute_bytes(options_.tensor_memory);
+  limits.set_compile_milliseconds(options_.compile_time_ms);
+  limits.set_execute_milliseconds(options_.execute_time_ms);
+  for (const char* feature : {"compile", "compile_many", "execute", "execute_stream"}) {
+    response->add_features(feature);
+  }
+  response->set_sandbox_level(0);
+  return Finished(context);
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::GetStatistics(grpc::CallbackServerContext* context,
+                                                          const admin::v1::GetStatisticsRequest*,
+                                                          admin::v1::Statistics* response) {
+  const Counters& from = counters_;
+  admin::v1::Statistics& to = *response;
+  to.set_requests(from.requests);
+  to.set_hits_memory(from.hits_memory);
+  to.set_hits_disk(from.hits_disk);
+  to.set_hits_remote(from.hits_remote);
+  to.set_misses(from.misses);
+  to.set_compiles(from.compiles);
+  to.set_bypasses(from.bypasses);
+  to.set_errors(from.errors);
+  to.set_in_flight(from.in_flight);
+  to.set_diagnosed(from.diagnosed);
+  to.set_joined(from.joined);
+  to.set_canonical_hits(from.canonical_hits);
+  to.set_executions(from.executions);
+  to.set_execution_errors(from.execution_errors);
+  to.set_run_errors(from.run_errors);
+  to.set_lookups(from.lookups);
+  to.set_lookup_hits(from.lookup_hits);
+  to.set_worker_starts(from.workers.starts);
+  to.set_worker_crashes(from.workers.crashes);
+  to.set_worker_timeouts(from.workers.timeouts);
+  to.set_worker_memory_kills(from.workers.memory_kills);
+  to.set_worker_recycles(from.workers.recycles);
+  to.set_executor_starts(from.executors.starts);
+  to.set_executor_crashes(from.executors.crashes);
+  to.set_executor_timeouts(from.executors.timeouts);
+  to.set_quarantined(from.quarantined);
+  to.set_rejected(from.rejected);
+  const cache::StoreStats stats = store_.Stats();
+  to.set_cache_bytes_memory(stats.bytes_memory);
+  to.set_cache_bytes_disk(stats.bytes_disk);
+  to.set_cache_corrupt(stats.corrupt);
+  to.set_cache_evictions(stats.evictions);
+  to.set_cache_write_failures(stats.write_failures);
+  to.set_resident_bytes(ResidentBytes());
+  to.set_uptime_milliseconds(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                 std::chrono::steady_clock::now() - started_)
+                                 .count());
+  to.set_state(draining_ ? "draining" : "serving");
+  return Finished(context);
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::GetConfig(grpc::CallbackServerContext* context,
+                                                      const admin::v1::GetConfigRequest*,
+                                                      admin::v1::Config* response) {
+  for (const auto& [key, values] : options_.Settings()) {
+    admin::v1::Setting& setting = *response->add_settings();
+    setting.set_key(key);
+    setting.mutable_values()->Assign(values.begin(), values.end());
+  }
+  return Finished(context);
+}
+
+}  // namespace intent

@@ -1,0 +1,16 @@
+#pragma once
+
+// What every process of ours does first: no core dumps, not dumpable (memory holds tenants' data),
+// no new privileges by exec.
+
+namespace intent {
+
+void HardenProcess();
+
+// Ends this process when its parent dies, however that happens.
+void DieWithParent();
+
+// Closes all descriptors from `first` up.
+void CloseFrom(int first);
+
+}  // namespace intent

@@ -1,0 +1,181 @@
+#include "server/worker/compile_worker.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "compiler/diag/failpoint.h"
+#include "compiler/driver/compile.h"
+#include "intent/worker/v1/worker.pb.h"
+#include "server/worker/cancel_flag.h"
+#include "server/worker/hello.h"
+
+namespace intent {
+namespace {
+
+using worker::v1::FromWorker;
+using worker::v1::ToWorker;
+
+Binding ToBinding(const compile::v1::Binding& wire) {
+  Binding binding;
+  binding.parameter = wire.parameter();
+  ConstexprValue& value = binding.value;
+  switch (wire.value_case()) {
+    case compile::v1::Binding::kIntValue:
+      value.kind = ConstexprKind::kInt;
+      value.int_value = wire.int_value();
+      break;
+    case compile::v1::Binding::kFloatValue:
+      value.kind = ConstexprKind::kFloat;
+      value.float_value = wire.float_value();
+      break;
+    case compile::v1::Binding::kBoolValue:
+      value.kind = ConstexprKind::kBool;
+      value.int_value = wire.bool_value();
+      break;
+    case compile::v1::Binding::kEnumValue:
+      value.kind = ConstexprKind::kEnum;
+      value.enum_type = wire.enum_value().enum_type();
+      value.int_value = wire.enum_value().value();
+      break;
+    case compile::v1::Binding::VALUE_NOT_SET:
+      break;
+  }
+  return binding;
+}
+
+absl::StatusOr<CompileInput> ToInput(worker::v1::Prepare& wire) {
+  CompileInput input;
+  input.module = std::move(*wire.mutable_module());
+  for (const compile::v1::Binding& binding : wire.bindings()) {
+    input.bindings.push_back(ToBinding(binding));
+  }
+  std::sort(input.bindings.begin(), input.bindings.end(),
+            [](const Binding& a, const Binding& b) { return a.parameter < b.parameter; });
+  absl::StatusOr<Target> target = ParseTarget(wire.target());
+  if (!target.ok()) return target.status();
+  input.target = *std::move(target);
+  const compile::v1::CompileOptions& options = wire.options();
+  input.options.numerics = options.numerics() == compile::v1::NUMERICS_RELAXED_NORMALIZATION
+                               ? Numerics::kRelaxedNormalization
+                               : Numerics::kSource;
+  if (options.has_online_reduction()) {
+    input.options.online_reduction = options.online_reduction();
+  }
+  input.options.bounds =
+      options.bounds() == compile::v1::BOUNDS_TRUST ? Bounds::kTrust : Bounds::kGuard;
+  if (options.has_opt_level()) input.options.opt_level = static_cast<int>(options.opt_level());
+  input.options.disabled_passes.assign(options.disabled_passes().begin(),
+                                       options.disabled_passes().end());
+  std::sort(input.options.disabled_passes.begin(), input.options.disabled_passes.end());
+  input.options.disabled_passes.erase(
+      std::unique(input.options.disabled_passes.begin(), input.options.disabled_passes.end()),
+      input.options.disabled_passes.end());
+  input.options.keep_source = options.keep_source();
+  return input;
+}
+
+FromWorker ToFrame(const absl::Status& status) {
+  FromWorker frame;
+  frame.mutable_failed()->set_code(static_cast<uint32_t>(status.raw_code()));
+  frame.mutable_failed()->set_message(std::string(status.message()));
+  return frame;
+}
+
+FromWorker ToFrame(const Diagnostics& diagnostics) {
+  FromWorker frame;
+  compile::v1::Diagnostics& wire = *frame.mutable_diagnosed()->mutable_diagnostics();
+  for (const Diagnostic& diagnostic : diagnostics) {
+    compile::v1::Diagnostic& item = *wire.add_diagnostics();
+    item.set_severity(diagnostic.severity == Severity::kWarning ? compile::v1::SEVERITY_WARNING
+                                                                : compile::v1::SEVERITY_ERROR);
+    item.set_code(std::string(CodeText(diagnostic.code)));
+    if (diagnostic.ordinal != kNoOrdinal) item.set_ordinal(diagnostic.ordinal);
+    item.set_message(diagnostic.message);
+    for (const DiagnosticNote& note : diagnostic.notes) {
+      compile::v1::DiagnosticNote& wire_note = *item.add_notes();
+      if (note.ordinal != kNoOrdinal) wire_note.set_ordinal(note.ordinal);
+      wire_note.set_text(note.text);
+    }
+  }
+  return frame;
+}
+
+void AddTimes(const std::vector<StageTime>& times, worker::v1::Compiled* compiled) {
+  for (const StageTime& time : times) {
+    compile::v1::StageTime& wire = *compiled->add_times();
+    wire.set_stage(time.stage);
+    wire.set_nanoseconds(time.nanoseconds);
+  }
+}
+
+class CompileWorker {
+ public:
+  explicit CompileWorker(FrameChannel& channel) : channel_(channel) {}
+
+  int Run() {
+    if (!channel_.Send(MakeHello()).ok()) return 1;
+    ToWorker frame;
+    while (channel_.Receive(&frame).ok()) {
+      if (!frame.has_prepare() || !RunTask(*frame.mutable_prepare()).ok()) return 1;
+    }
+    return 0;
+  }
+
+ private:
+  absl::Status RunTask(worker::v1::Prepare& request) {
+    cancel_.Reset();
+    INTENT_FAILPOINT_AT("prepare");
+    const absl::StatusOr<CompileInput> input = ToInput(request);
+    if (!input.ok()) return channel_.Send(ToFrame(input.status()));
+    auto prepared = Prepare(*input, &cancel_.requested);
+    if (!prepared.ok()) return channel_.Send(ToFrame(prepared.status()));
+    if (const auto* diagnostics = std::get_if<Diagnostics>(&*prepared)) {
+      return channel_.Send(ToFrame(*diagnostics));
+    }
+    INTENT_FAILPOINT_AT("prepared");
+    Prepared& ready = std::get<Prepared>(*prepared);
+    FromWorker answer;
+    answer.mutable_prepared()->set_canonical_kir(ready.canonical_kir);
+    if (absl::Status status = channel_.Send(answer); !status.ok()) return status;
+
+    ToWorker decision;
+    if (absl::Status status = channel_.Receive(&decision); !status.ok()) return status;
+    if (decision.has_drop()) return absl::OkStatus();
+    if (!decision.has_proceed()) return absl::InvalidArgumentError("unexpected frame");
+    return Finish(*input, std::move(ready));
+  }
+
+  absl::Status Finish(const CompileInput& input, Prepared prepared) {
+    INTENT_FAILPOINT_AT("compile");
+    const std::vector<StageTime> times = prepared.times;
+    auto compiled = Compile(input, std::move(prepared), &cancel_.requested);
+    INTENT_FAILPOINT_AT("compiled");
+    if (!compiled.ok()) return channel_.Send(ToFrame(compiled.status()));
+    if (const auto* diagnostics = std::get_if<Diagnostics>(&*compiled)) {
+      return channel_.Send(ToFrame(*diagnostics));
+    }
+    CompiledArtifact& artifact = std::get<CompiledArtifact>(*compiled);
+    FromWorker answer;
+    worker::v1::Compiled& wire = *answer.mutable_compiled();
+    wire.set_manifest(std::move(artifact.manifest));
+    for (auto& [name, bytes] : artifact.payloads) {
+      compile::v1::Payload& payload = *wire.add_payloads();
+      payload.set_name(name);
+      payload.set_size(bytes.size());
+      payload.set_data(std::move(bytes));
+    }
+    AddTimes(times, &wire);
+    AddTimes(artifact.times, &wire);
+    return channel_.Send(answer);
+  }
+
+  FrameChannel& channel_;
+  CancelFlag& cancel_ = TaskCancelFlag();
+};
+
+}  // namespace
+
+int RunCompileWorker(FrameChannel& channel) { return CompileWorker(channel).Run(); }
+
+}  // namespace intent
