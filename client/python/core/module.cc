@@ -1,0 +1,14 @@
+// The extension module intent._core: the compiler's core for the Python package.
+
+#include <nanobind/nanobind.h>
+
+#include "client/python/core/builder_bindings.h"
+#include "client/python/core/program.h"
+#include "client/python/core/types.h"
+
+NB_MODULE(_core, module) {
+  module.doc() = "The compiler's core: KernelBuilder, KIR's wire and text forms";
+  intent::python::BindTypes(module);
+  intent::python::BindProgram(module);
+  intent::python::BindBuilder(module);
+}

@@ -1,0 +1,68 @@
+"""Intent: kernels in Python, compiled by a service.
+
+    import intent
+    import intent.language as I
+
+    @intent.kernel
+    def double(x: I.In[I.f32, ("N",)], out: I.Out[I.f32, ("N",)]):
+        out[:] = x[:] * 2.0
+
+    artifact = intent.compile(double)
+    result = artifact.run(array)
+
+Importing the package starts nothing; the compile service is found or started by the first compile.
+"""
+
+from __future__ import annotations
+
+from .errors import CompileError, Diagnostic, IntentError, Note, RunError, ServiceError
+from .kernel import fn, kernel
+from .options import CompileOptions, CpuTarget, CudaTarget, InterpreterTarget
+
+__version__ = "0.1.0"
+
+# Names whose modules are loaded at their first use: they need gRPC or the compiler's core.
+_LATER = {
+    "Artifact": "artifact",
+    "Compiler": "client",
+    "Generated": "artifact",
+    "compile": "compiling",
+    "generate": "compiling",
+    "lower": "compiling",
+}
+
+
+def __getattr__(name):
+    if name in _LATER:
+        import importlib
+
+        value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return [*globals(), *_LATER]
+
+
+__all__ = [
+    "Artifact",
+    "CompileError",
+    "CompileOptions",
+    "Compiler",
+    "CpuTarget",
+    "CudaTarget",
+    "Diagnostic",
+    "Generated",
+    "IntentError",
+    "InterpreterTarget",
+    "Note",
+    "RunError",
+    "ServiceError",
+    "compile",
+    "fn",
+    "generate",
+    "kernel",
+    "lower",
+]

@@ -1,0 +1,104 @@
+"""Names: what a name in a function means, and which outside values kernels may use."""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import types
+
+from .. import annotations, dtypes, intrinsics
+from ..kernel import Helper, Kernel
+from .values import LITERALS, EnumConstexpr, Unbound
+
+_BUILTINS = {name: getattr(builtins, name) for name in ("range", "enumerate", "slice", "len")}
+
+_INSTEAD = {
+    "abs": "I.abs",
+    "min": "I.minimum",
+    "max": "I.maximum",
+    "sum": "I.reduce.sum",
+    "any": "I.reduce.any",
+    "all": "I.reduce.all",
+    "pow": "the operator **",
+    "int": "I.cast",
+    "float": "I.cast",
+    "bool": "I.cast",
+    "round": "I.floor(x + 0.5)",
+    "zip": "indices",
+    "print": "an Out view",
+}
+
+_STATIC = (
+    dtypes.DType,
+    intrinsics.Intrinsic,
+    intrinsics.Namespace,
+    intrinsics.Format,
+    Helper,
+    Kernel,
+    types.ModuleType,
+    str,
+    type(None),
+)
+
+
+def lookup(state, name: str, node):
+    """The value of a name that is read."""
+    env = state.frame.env
+    if name in env:
+        value = env[name]
+        if isinstance(value, Unbound):
+            state.fail("E0405", f"{name!r} is not defined here: {value.reason}", node)
+        return value
+    if name in state.frame.local_names:
+        state.fail("E0405", f"{name!r} is not defined before this use", node)
+    definition = state.frame.definition
+    found, value = definition.variable(name)
+    if found:
+        state.read.append((definition, name, value))
+        return outside(state, value, name, node)
+    if name in _BUILTINS:
+        return _BUILTINS[name]
+    if name in _INSTEAD:
+        state.fail("E0801", f"{name!r} is Python's and not part of the language; use {_INSTEAD[name]}", node)
+    state.fail("E0801", f"unknown name {name!r}", node)
+
+
+def outside(state, value, name: str, node):
+    """A value from outside the kernel: only immutable constants may come in."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and not isinstance(value, enum.Enum):
+        return check_integer(state, int(value), node)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, tuple):
+        return tuple(outside(state, item, name, node) for item in value)
+    if isinstance(value, _STATIC) or isinstance(value, annotations.Enum):
+        return value
+    if isinstance(value, type) and issubclass(value, annotations.Enum):
+        return value
+    if any(value is known for known in _BUILTINS.values()):
+        return value
+    state.fail(
+        "E0802",
+        f"{name!r} is {_article(type(value).__name__)}, which a kernel cannot use; from outside come numbers, "
+        "dtypes, enums, helpers and tuples of them",
+        node,
+    )
+
+
+def check_integer(state, value: int, node) -> int:
+    if not -(2**127) <= value < 2**127:
+        state.fail("E0203", "an integer literal of more than 128 bits", node)
+    return value
+
+
+def parameter_value(state, value, name: str, node):
+    """A default of a helper's parameter."""
+    if isinstance(value, LITERALS) or isinstance(value, EnumConstexpr):
+        return value
+    return outside(state, value, name, node)
+
+
+def _article(word: str) -> str:
+    return ("an " if word[:1].lower() in "aeiou" else "a ") + word

@@ -1,0 +1,138 @@
+"""From a kernel's source to a KIR program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import CompileError, Diagnostic, Note
+from . import signature, statements, syntax
+from .state import Abort, Failure, Frame, NeedBinding, State
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the front end makes of a kernel."""
+
+    program: Any  # core.Program
+    parameters: tuple  # signature.Parameter, in the order of the signature
+    sources: tuple  # every definition whose text went in
+
+
+def trace(kernel, bindings: dict) -> Trace:
+    """Traces a kernel. `bindings` (constexprs by name) matter only where they shape types.
+
+    Raises CompileError with everything that was found.
+    """
+    for entry in list(kernel.traces):
+        fixed, made, read = entry
+        if not all(_unchanged(*outside) for outside in read):
+            kernel.traces.remove(entry)
+        elif all(_resolved(made, bindings, name) == value for name, value in fixed.items()):
+            return made
+    fixed: dict = {}
+    try:
+        made, read = _trace(kernel, fixed)
+    except (NeedBinding, CompileError) as problem:
+        # Bound early, integers may decide what could not be proven of them.
+        fixed = _early_bindings(kernel, bindings, isinstance(problem, NeedBinding))
+        if not fixed:
+            raise
+        made, read = _trace(kernel, fixed)
+    kernel.traces.append((fixed, made, read))
+    return made
+
+
+def _resolved(made, bindings, name):
+    """The value that a call binds a constexpr to."""
+    return bindings.get(name, next(p.default for p in made.parameters if p.name == name))
+
+
+def _unchanged(definition, name, value) -> bool:
+    """Whether an outside name still means what it meant when it was read."""
+    found, now = definition.variable(name)
+    return found and (now is value or (type(now) is type(value) and isinstance(now, (int, float, tuple)) and now == value))
+
+
+def _early_bindings(kernel, bindings, needed: bool) -> dict:
+    """Values for the constexprs that can shape types. If not `needed`, none unless all are known."""
+    fixed = {}
+    for parameter in signature.read(kernel):
+        if parameter.kind != "constexpr" or not (needed or parameter.type is int):
+            continue
+        value = bindings.get(parameter.name, parameter.default)
+        if value is None or signature.check_binding(parameter.name, parameter.type, value):
+            if needed:
+                raise CompileError([unbound(kernel, parameter)])
+            return {}
+        fixed[parameter.name] = value
+    return fixed
+
+
+def unbound(kernel, parameter) -> Diagnostic:
+    """The mistake of not binding a constexpr parameter that has no default."""
+    return Diagnostic(
+        "E0702",
+        f"the constexpr parameter {parameter.name!r} is not bound and has no default",
+        kernel.file,
+        parameter.line,
+        parameter.column,
+        source_line=kernel.source_line(parameter.line),
+    )
+
+
+def _trace(kernel, fixed):
+    state = State(kernel, fixed)
+    tree = kernel.tree()
+    state.frame = Frame(kernel, {}, frozenset(syntax.assigned(tree.body)), is_kernel=True)
+    state.frames.append(state.frame)
+    program, parameters = None, ()
+    try:
+        parameters = signature.declare(state, tree)
+        statements.run(state, tree.body)
+    except (Failure, Abort):
+        pass
+    except RecursionError:
+        state.error("E0901", "an expression or statement is nested too deeply", tree)
+    if state.builder.ok:
+        program = state.builder.finish()
+    definitions = {kernel: None}
+    definitions.update({value: None for _, _, value in state.read if hasattr(value, "source_line")})
+    if program is None:
+        raise CompileError(_diagnostics(state, list(definitions)))
+    return Trace(program, tuple(parameters), tuple(definitions)), state.read
+
+
+def _diagnostics(state, definitions) -> list:
+    """The builder's diagnostics with the author's places and lines; each mistake once."""
+    names = {index: name for name, index in state._files.items()}
+    found: dict = {}
+    for code, message, span, notes, is_error in state.builder.diagnostics():
+        file, line, column, end_line, end_column = span
+        name = names.get(file, "")
+        found.setdefault(
+            (code, file, line, column),
+            Diagnostic(
+                code,
+                message,
+                name,
+                line,
+                column,
+                end_line,
+                end_column,
+                "error" if is_error else "warning",
+                tuple(Note(text, names.get(s[0], "") if s[1] else "", s[1], s[2]) for text, s in notes),
+                source_line_of(definitions, name, line),
+            ),
+        )
+    return list(found.values())
+
+
+def source_line_of(definitions, file: str, line: int) -> str:
+    for definition in definitions:
+        if definition.file == file:
+            text = definition.source_line(line)
+            if text:
+                return text
+    return ""
+

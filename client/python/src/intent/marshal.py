@@ -1,0 +1,231 @@
+"""A call's arguments: checked against the signature, and laid out as allocations and views of them.
+
+Arrays that share memory share an allocation, so what overlaps here overlaps where the kernel runs.
+Nothing is copied or reinterpreted on the way in; what a kernel wrote is copied back, element by
+element with the array's own strides, when the call has succeeded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .numbers import Misfit, accepts, numpy_dtype, scalar_bits
+
+ALIGNMENT = 64  # of an allocation's start, here and there
+
+
+@dataclass
+class Allocation:
+    """Memory that is sent: [low, high) of this process, placed so that alignments are kept."""
+
+    low: int
+    high: int
+    reads: bool = False  # some view of it is read
+    writes: bool = False
+    keep: list = field(default_factory=list)  # arrays whose memory it is
+
+    @property
+    def base(self) -> int:
+        """The address that the allocation's start stands for."""
+        return self.low - self.low % ALIGNMENT
+
+    @property
+    def size(self) -> int:
+        return self.high - self.base if self.high > self.low else 0
+
+    def content(self) -> bytes:
+        """The bytes from `base`, with zeros before the memory itself."""
+        return bytes(self.low - self.base) + ctypes.string_at(self.low, self.high - self.low)
+
+
+@dataclass(frozen=True)
+class ViewArgument:
+    allocation: int  # position among the call's allocations
+    offset: int  # in elements
+    extents: tuple
+    strides: tuple  # in elements
+
+
+@dataclass
+class Call:
+    """Checked arguments, ready to be sent."""
+
+    allocations: list[Allocation]
+    arguments: list  # ViewArgument, or the bits of a scalar
+    written: list  # (array, position among arguments) of Out and InOut views
+
+
+def bind_shapes(parameters, arrays) -> dict:
+    """Symbols by name, from the arrays given (None: not given). Raises ValueError naming both parameters."""
+    symbols: dict[str, tuple[int, str]] = {}
+    for parameter, array in zip(parameters, arrays):
+        if parameter.kind != "view" or array is None:
+            continue
+        if array.ndim != len(parameter.shape):
+            raise ValueError(
+                f"{parameter.name} has {len(parameter.shape)} axes, its array {array.ndim} (shape {array.shape})"
+            )
+        for axis, (extent, actual) in enumerate(zip(parameter.shape, array.shape)):
+            if isinstance(extent, int):
+                if extent != actual:
+                    raise ValueError(f"{parameter.name}: axis {axis} has {extent} elements, its array {actual}")
+                continue
+            known, first = symbols.setdefault(extent, (actual, parameter.name))
+            if known != actual:
+                raise ValueError(f"{extent} is {known} in {first} but {actual} in {parameter.name} (axis {axis})")
+    return {name: extent for name, (extent, _) in symbols.items()}
+
+
+def output_array(parameter, symbols) -> np.ndarray:
+    """A new array for an Out view."""
+    missing = [s for s in parameter.shape if isinstance(s, str) and s not in symbols]
+    if missing:
+        raise ValueError(f"{parameter.name}: no argument gives the extent {missing[0]}; pass the array itself")
+    shape = tuple(s if isinstance(s, int) else symbols[s] for s in parameter.shape)
+    return np.zeros(shape, numpy_dtype(parameter.dtype))
+
+
+def as_array(parameter, value) -> np.ndarray:
+    """The array of a view argument, whose memory it is. Raises TypeError or ValueError naming the parameter."""
+    if isinstance(value, (np.generic, int, float, bool, list, tuple)) or value is None:
+        raise TypeError(f"{parameter.name} takes an array, not {type(value).__name__}")
+    if not isinstance(value, np.ndarray):
+        try:
+            value = np.asarray(value)
+        except Exception as error:
+            raise TypeError(f"{parameter.name} takes an array, not {type(value).__name__}: {error}") from None
+    name = parameter.name
+    if not value.dtype.isnative:
+        raise TypeError(f"{name}: the array's byte order is not this machine's")
+    if not accepts(parameter.dtype, value.dtype):
+        raise TypeError(f"{name} is {parameter.dtype}, its array {value.dtype}; convert it with astype")
+    if parameter.access != "In" and not value.flags.writeable:
+        raise ValueError(f"{name} is written to, but its array is read-only")
+    if value.size and not value.flags.aligned:
+        raise ValueError(f"{name}: the array is not aligned for {value.dtype}")
+    for axis, (extent, stride) in enumerate(zip(value.shape, value.strides)):
+        if extent > 1 and value.size and stride % value.itemsize:
+            raise ValueError(f"{name}: the stride of axis {axis}, {stride} bytes, is no multiple of the item size")
+    return value
+
+
+def lay_out(parameters, values) -> Call:
+    """Checks every runtime argument and lays the arrays out."""
+    if len(values) != len(parameters):
+        names = ", ".join(p.name for p in parameters)
+        raise TypeError(f"{len(values)} arguments for {len(parameters)} parameters ({names})")
+    arrays = [as_array(p, v) if p.kind == "view" else None for p, v in zip(parameters, values)]
+    bind_shapes(parameters, arrays)
+    allocations, owners = _group(parameters, arrays)
+    arguments: list[Any] = []
+    written = []
+    for position, (parameter, array, value) in enumerate(zip(parameters, arrays, values)):
+        if parameter.kind == "scalar":
+            try:
+                arguments.append(scalar_bits(value, parameter.dtype))
+            except Misfit as misfit:
+                raise _scalar_error(value)(f"{parameter.name} {misfit}") from None
+            continue
+        allocation = allocations[owners[position]]
+        address = array.__array_interface__["data"][0]
+        offset = (address - allocation.base) // array.itemsize if array.size else 0
+        strides = tuple(
+            stride // array.itemsize if extent > 1 and array.size else 0
+            for extent, stride in zip(array.shape, array.strides)
+        )
+        arguments.append(ViewArgument(owners[position], offset, array.shape, strides))
+        if parameter.access != "In":
+            written.append((array, position))
+    return Call(allocations, arguments, written)
+
+
+def _scalar_error(value):
+    return ValueError if isinstance(value, (int, float, np.generic)) and not isinstance(value, bool) else TypeError
+
+
+def _range(array) -> tuple[int, int]:
+    """The addresses [low, high) that an array's elements span."""
+    address = array.__array_interface__["data"][0]
+    if not array.size:
+        return address, address
+    reach = [(extent - 1) * stride for extent, stride in zip(array.shape, array.strides)]
+    return address + sum(r for r in reach if r < 0), address + sum(r for r in reach if r > 0) + array.itemsize
+
+
+def _owner(array):
+    """What an array's memory belongs to."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array if array.base is None else array.base
+
+
+def _group(parameters, arrays):
+    """Allocations, and for each view the position of its own."""
+    views = [i for i, array in enumerate(arrays) if array is not None]
+    parent = {i: i for i in views}
+
+    def root(i):
+        while parent[i] != i:
+            i = parent[i]
+        return i
+
+    ranges = {i: _range(arrays[i]) for i in views}
+    reach, last = 0, None
+    for i in sorted((i for i in views if arrays[i].size), key=lambda i: ranges[i]):
+        low, high = ranges[i]
+        if last is not None and low < reach:
+            parent[root(i)] = root(last)
+        if high > reach or last is None:
+            reach, last = max(high, reach), i
+    groups: dict[str, int] = {}
+    for i in views:
+        alias = parameters[i].alias
+        if alias is None or not arrays[i].size:
+            continue
+        first = groups.setdefault(alias, i)
+        if first != i:
+            if _owner(arrays[first]) is not _owner(arrays[i]):
+                raise ValueError(
+                    f"{parameters[first].name} and {parameters[i].name} are of the alias group {alias!r}, but their "
+                    "arrays do not share memory"
+                )
+            parent[root(i)] = root(first)
+    allocations: list[Allocation] = []
+    places: dict[int, int] = {}
+    owners = {}
+    for i in views:
+        low, high = ranges[i]
+        place = places.setdefault(root(i), len(allocations))
+        if place == len(allocations):
+            allocations.append(Allocation(low, high))
+        allocation = allocations[place]
+        if high > low:
+            if allocation.high > allocation.low:
+                low, high = min(low, allocation.low), max(high, allocation.high)
+            allocation.low, allocation.high = low, high
+        allocation.reads |= parameters[i].access != "Out"
+        allocation.writes |= parameters[i].access != "In"
+        allocation.keep.append(arrays[i])
+        owners[i] = place
+    return allocations, owners
+
+
+def copy_back(call: Call, results: dict):
+    """Copies what was written from `results` (allocation position -> buffer) into the caller's arrays."""
+    for array, position in call.written:
+        if not array.size:
+            continue
+        argument = call.arguments[position]
+        memory = np.frombuffer(results[argument.allocation], np.uint8)
+        source = np.ndarray(
+            array.shape,
+            array.dtype,
+            memory,
+            argument.offset * array.itemsize,
+            tuple(stride * array.itemsize for stride in argument.strides),
+        )
+        np.copyto(array, source)

@@ -1,0 +1,64 @@
+"""What a compile may be asked for: a target and options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class CpuTarget:
+    """A CPU: "native" (that of the daemon's host), or a level such as "x86-64-v3" or "aarch64"."""
+
+    cpu: str = "native"
+
+    @property
+    def name(self) -> str:
+        return self.cpu
+
+
+@dataclass(frozen=True)
+class InterpreterTarget:
+    """The reference interpreter: exact and slow."""
+
+    @property
+    def name(self) -> str:
+        return "interp"
+
+
+@dataclass(frozen=True)
+class CudaTarget:
+    """An NVIDIA GPU architecture such as "sm_90a"."""
+
+    arch: str = "sm_90a"
+
+    @property
+    def name(self) -> str:
+        return self.arch
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """How a kernel is compiled.
+
+    numerics: "source", or "relaxed_normalization", which licenses the online-softmax rewrite.
+    online_reduction: False forbids that rewrite without changing anything else.
+    bounds: "guard" ends a call whose access is out of bounds; "trust" promises there is none.
+    opt_level: 0 plain lowering, 1 quick code generation, 2 everything.
+    keep_source: also keep the tile program and the LLVM IR.
+    """
+
+    numerics: str = "source"
+    online_reduction: bool = True
+    bounds: str = "guard"
+    opt_level: int = 2
+    disabled_passes: tuple[str, ...] = field(default_factory=tuple)
+    keep_source: bool = False
+
+    def __post_init__(self):
+        if self.numerics not in ("source", "relaxed_normalization"):
+            raise ValueError(f"numerics is 'source' or 'relaxed_normalization', not {self.numerics!r}")
+        if self.bounds not in ("guard", "trust"):
+            raise ValueError(f"bounds is 'guard' or 'trust', not {self.bounds!r}")
+        if self.opt_level not in (0, 1, 2):
+            raise ValueError(f"opt_level is 0, 1 or 2, not {self.opt_level!r}")
+        object.__setattr__(self, "disabled_passes", tuple(self.disabled_passes))
