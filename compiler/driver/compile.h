@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/ir/module.h"
+#include "compiler/specialize/binding.h"
 #include "compiler/target/target.h"
 
 namespace intent {
@@ -30,11 +31,6 @@ struct CompileOptions {
       2;  // 0: plain total lowering, scalar, materialised; 1: quick code generation; 2: everything
   std::vector<std::string> disabled_passes;  // sorted, unique; for tests and bug reports
   bool keep_source = false;                  // also return the tile program and LLVM IR as payloads
-};
-
-struct Binding {
-  uint32_t parameter = 0;  // position among the module's constexpr parameters
-  ConstexprValue value;
 };
 
 struct CompileInput {

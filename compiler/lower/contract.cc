@@ -88,6 +88,4 @@ void Lowerer::LowerContract(const Op& op) {
   RunReduction(reduction, {output}, {});
 }
 
-bool Lowerer::LowerPackedContract(const Op&, const TensorPtr&) { return false; }
-
 }  // namespace intent::lower

@@ -1,10 +1,191 @@
-// Row groups: the stages of a group run row block by row block, so that a row is read from memory
-// once.
+// Row groups (codegen.md 2): stages that are independent along a common axis 0 run row block by row
+// block, so that a row is read from memory once and its intermediate values stay in the cache.
+// Everything that does not depend on the row - windows, guards, snapshots, results - is set up
+// before the loop.
 
-#include "compiler/lower/lowerer.h"
+#include <algorithm>
+
+#include "compiler/lower/access.h"
 
 namespace intent::lower {
+bool Lowerer::LowerGroup(const Block& block, size_t first, size_t* next) {
+  const auto found = plan_.groups.find(&block);
+  if (found == plan_.groups.end()) return false;
+  const plan::RowGroup* group = nullptr;
+  for (const plan::RowGroup& candidate : found->second) {
+    if (candidate.first == first) group = &candidate;
+  }
+  if (group == nullptr) return false;
 
-bool Lowerer::LowerGroup(const Block&, size_t, size_t*) { return false; }
+  std::vector<RowStage> stages;
+  for (size_t at = group->first; at < group->end; ++at) {
+    const Op& op = *block.ops[at];
+    position_ = at;
+    b().SetOrdinal(op.ordinal);
+    if (std::find(group->stages.begin(), group->stages.end(), at) == group->stages.end()) {
+      LowerOp(op);
+      continue;
+    }
+    RowStage stage;
+    stage.position = at;
+    stage.ordinal = op.ordinal;
+    if (op.kind == OpKind::kReduce) {
+      stage.reduction = MakeReduction(op);
+      if (!stage.reduction) {
+        Unsupported(op);
+        continue;
+      }
+      stage.value = Of(op.operands[0]);
+      stage.results = BindOutputs(op, stage.reduction->retained);
+    } else if (InfoOf(op.kind).effect == Effect::kWrite) {
+      stage.value = Of(op.operands[1]);
+      stage.target = AffineWindow(BindAccess(op, op.attr<IndexAttr>(), 2));
+      stage.writes = true;
+    } else {
+      // A lazy value worth keeping: its rows, or all of it if something after the group reads it.
+      plan_.materialize.erase(op.result);
+      LowerOp(op);
+      const TensorPtr tensor = Of(op.result).tensor;
+      const auto source = std::make_shared<Tensor>(*tensor);
+      source->serial = ++serials_;
+      stage.value = Binding::OfTensor(source);
+      const bool outlives = plan_.last_use.at(op.result) >= group->end;
+      const TensorPtr memory = outlives ? AllocateDense(tensor->dtype, tensor->extents)
+                                        : NewStrided(tensor->dtype, tensor->extents, kNoId,
+                                                     DenseStrides(tensor->extents), {});
+      *tensor = *memory;
+      tensor->serial = ++serials_;
+      stage.target = tensor;
+      if (!outlives) stage.row_local = tensor;
+    }
+    stages.push_back(std::move(stage));
+  }
+  const Id entangled = ResolveGroupHazards(*group, stages);
+  RunGroup(*group, stages, entangled);
+  position_ = group->end - 1;
+  *next = group->end;
+  return true;
+}
+
+// Copies what a row-by-row order would let a write change too early. Returns whether two views that
+// the group writes overlap: then stages must run whole, one after another.
+Id Lowerer::ResolveGroupHazards(const plan::RowGroup& group, const std::vector<RowStage>& stages) {
+  std::vector<std::pair<TensorPtr, Id>> hazards;
+  const auto note = [&](const TensorPtr& leaf, Id condition) {
+    for (auto& [known, when] : hazards) {
+      if (known != leaf) continue;
+      when = b().Or(when, condition);
+      return;
+    }
+    hazards.emplace_back(leaf, condition);
+  };
+  Id entangled = b().Bool(false);
+  for (size_t w = 0; w < stages.size(); ++w) {
+    if (!stages[w].writes) continue;
+    const Tensor& target = *stages[w].target;
+    const int rank = target.rank();
+    for (size_t other = 0; other < w; ++other) {
+      if (!stages[other].writes) continue;
+      const MemoryOrigin& origin = stages[other].target->origin;
+      if (!MayAlias(origin, target.origin)) continue;
+      entangled =
+          b().Or(entangled, origin == target.origin ? b().Bool(true)
+                                                    : b().Overlap(origin.view, target.origin.view));
+    }
+    for (size_t r = 0; r < stages.size(); ++r) {
+      std::vector<Binding> leaves;
+      stages[r].value.Leaves(&leaves);
+      for (const Binding& value : leaves) {
+        if (value.kind != Binding::Kind::kTensor) continue;
+        WalkLeaves(
+            value, StageCoords(value.tensor->rank(), -1),
+            [&](const TensorPtr& leaf, const std::vector<SymbolicCoord>& coords) {
+              const MemoryOrigin origin = OriginOf(*leaf);
+              if (!MayAlias(origin, target.origin)) return;
+              // Reads of the same rows before they are written need no copy.
+              bool safe = leaf->strided && static_cast<int>(coords.size()) == rank && r <= w;
+              for (int axis = 0; safe && axis < (r == w ? rank : 1); ++axis) {
+                safe = coords[axis].axis == axis;
+              }
+              if (origin == target.origin) {
+                if (safe && leaf->base == target.base && leaf->strides == target.strides) return;
+                note(leaf, b().Bool(true));
+                return;
+              }
+              const Id overlap = b().Overlap(origin.view, target.origin.view);
+              bool whole = safe && IsWholeView(*leaf) && IsWholeView(target);
+              note(leaf,
+                   whole ? b().And(overlap, b().Not(b().SameView(origin.view, target.origin.view)))
+                         : overlap);
+            });
+      }
+    }
+    for (const auto& [value, leaf] : pending_) {
+      const auto last = plan_.last_use.find(value);
+      if (last == plan_.last_use.end() || last->second < group.end) continue;
+      const MemoryOrigin origin = OriginOf(*leaf);
+      if (!MayAlias(origin, target.origin)) continue;
+      note(leaf,
+           origin == target.origin ? b().Bool(true) : b().Overlap(origin.view, target.origin.view));
+    }
+  }
+  for (const auto& [leaf, condition] : hazards) Snapshot(leaf, condition);
+  return entangled;
+}
+
+void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stages, Id entangled) {
+  const Id rows = ExtentId(group.rows);
+  const Id block = b().Select(entangled, b().Max(rows, b().Index(1)), b().Index(1));
+  Id work = b().Index(1);
+  std::string names;
+  for (RowStage& stage : stages) {
+    names += (names.empty() ? "" : ", ") + std::to_string(stage.ordinal);
+    if (stage.reduction) {
+      // The windows of the leaves may have become copies: the watch list is made anew.
+      stage.reduction = MakeReduction(*block_->ops[stage.position]);
+      std::vector<Id> extents(stage.reduction->retained.begin() + 1,
+                              stage.reduction->retained.end());
+      extents.insert(extents.end(), stage.reduction->reduced.begin(),
+                     stage.reduction->reduced.end());
+      work = b().Add(work, Product(extents));
+    } else {
+      work =
+          b().Add(work, Product({stage.target->extents.begin() + 1, stage.target->extents.end()}));
+    }
+  }
+  report_.push_back("rows of ops " + names + " run together");
+  const auto run = [&](const Window& window) {
+    const Id begin = window.low == kNoId ? b().Index(0) : window.low;
+    const Id end = window.high == kNoId ? rows : window.high;
+    b().For(begin, end, block, {}, [&](const std::vector<Id>& arguments) {
+      b().Poll();
+      const Window rows_here{arguments[0], b().Min(b().Add(arguments[0], block), end)};
+      for (const RowStage& stage : stages) {
+        b().SetOrdinal(stage.ordinal);
+        if (stage.reduction) {
+          RunReduction(*stage.reduction, stage.results, rows_here);
+          continue;
+        }
+        if (stage.row_local != nullptr) {
+          const Tensor& tensor = *stage.row_local;
+          const Id memory = b().Alloc(tensor.dtype, b().Mul(block, tensor.strides[0]));
+          stage.row_local->base = b().MemOffset(
+              memory, b().Sub(b().Index(0), b().Mul(arguments[0], tensor.strides[0])));
+        }
+        StoreStage(stage.value, stage.target->extents, stage.target->base, stage.target->strides,
+                   rows_here, false);
+      }
+      return std::vector<Id>{};
+    });
+  };
+  if (!options_.parallel || in_parallel_) {
+    run({});
+    return;
+  }
+  const Id grain = b().Max(block, b().Add(b().FloorDiv(b().Index(1 << 14), work), b().Index(1)));
+  in_parallel_ = true;
+  b().Parallel(b().Index(0), rows, grain, [&](Id begin, Id end) { run({begin, end}); });
+  in_parallel_ = false;
+}
 
 }  // namespace intent::lower

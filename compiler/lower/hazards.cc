@@ -106,6 +106,17 @@ void Lowerer::Snapshot(const TensorPtr& leaf, Id condition) {
   leaf->serial = ++serials_;
 }
 
+bool Lowerer::IsWholeView(const Tensor& window) {
+  if (!window.strided || window.origin.kind != MemoryOrigin::Kind::kView) return false;
+  const int view = window.origin.view;
+  if (window.base != b().ViewBase(view) || view_params_[view]->type.rank() != window.rank())
+    return false;
+  for (int axis = 0; axis < window.rank(); ++axis) {
+    if (window.strides[axis] != b().ViewStride(view, axis)) return false;
+  }
+  return true;
+}
+
 void Lowerer::PrepareStage(const Binding& value, const Tensor& target) {
   // Leaves are changed only after the walk: one leaf may be reached by several ways.
   std::vector<std::pair<TensorPtr, Id>> hazards;
@@ -124,14 +135,7 @@ void Lowerer::PrepareStage(const Binding& value, const Tensor& target) {
                  condition = b().Bool(true);
                } else {
                  condition = b().Overlap(origin.view, target.origin.view);
-                 bool whole = same_point && leaf->base == b().ViewBase(origin.view) &&
-                              target.base == b().ViewBase(target.origin.view) &&
-                              view_params_[origin.view]->type.rank() == rank &&
-                              view_params_[target.origin.view]->type.rank() == rank;
-                 for (int axis = 0; whole && axis < rank; ++axis) {
-                   whole = leaf->strides[axis] == b().ViewStride(origin.view, axis) &&
-                           target.strides[axis] == b().ViewStride(target.origin.view, axis);
-                 }
+                 const bool whole = same_point && IsWholeView(*leaf) && IsWholeView(target);
                  if (whole)
                    condition =
                        b().And(condition, b().Not(b().SameView(origin.view, target.origin.view)));

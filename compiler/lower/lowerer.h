@@ -115,6 +115,8 @@ class Lowerer {
   static MemoryOrigin OriginOf(const Tensor& leaf);
   void MaterializePending(const Op& op);
   void Snapshot(const TensorPtr& leaf, Id condition);
+  // All of a view, as it was passed.
+  bool IsWholeView(const Tensor& window);
   // Before a stage that writes `target` while it reads `value`.
   void PrepareStage(const Binding& value, const Tensor& target);
   void CollectWrites(const Op& op, std::vector<MemoryOrigin>* writes) const;
@@ -188,7 +190,15 @@ class Lowerer {
   void LowerReduce(const Op& op);
   void LowerScan(const Op& op);
   void LowerContract(const Op& op);
+  // packed_contract.cc. False: the contraction does not have the shape of a matrix product.
   bool LowerPackedContract(const Op& op, const TensorPtr& output);
+  struct PackedSide;
+  struct PackedProblem;
+  void PackPanel(const PackedSide& side, Id packed, int64_t width, Id first, Id limit, Id inner,
+                 Id depth, const std::vector<Coord>& outer);
+  void MicroKernel(const PackedProblem& problem, Id a, Id c_base, Id b_panel, Id row, Id column,
+                   Id depth, Id first_block);
+  void RunPacked(const PackedProblem& problem, const std::vector<Coord>& outer);
 
   // --- control.cc.
   void LowerIf(const Op& op);
@@ -209,7 +219,20 @@ class Lowerer {
   Binding Unflatten(const Type& type, const std::vector<Binding>& leaves, size_t* next) const;
 
   // --- group.cc: stages over common rows.
+  struct RowStage {
+    size_t position = 0;  // in the block
+    uint32_t ordinal = kNoOrdinal;
+    Binding value;  // what the stage reads
+    std::optional<Reduction> reduction;
+    std::vector<TensorPtr> results;  // of the reduction
+    TensorPtr
+        target;  // otherwise: a window of a view or buffer, or the memory of a materialised value
+    TensorPtr row_local;  // if set, the target gets its memory anew for every row block
+    bool writes = false;  // the target is a view or buffer
+  };
   bool LowerGroup(const Block& block, size_t first, size_t* next);
+  Id ResolveGroupHazards(const plan::RowGroup& group, const std::vector<RowStage>& stages);
+  void RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stages, Id entangled);
 
   const Module& module_;
   const Function& function_;

@@ -1,0 +1,18 @@
+#pragma once
+
+// The manifest of an artifact (proto/intent/compile/v1): what a loader must know, by ordinal,
+// without the author's names.
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "compiler/target/target.h"
+
+namespace intent {
+
+// A serialised intent.compile.v1.Manifest of a specialised module's kernel.
+std::string MakeManifest(const Module& module, const Target& target,
+                         const std::string& entry_symbol, const std::vector<std::string>& report);
+
+}  // namespace intent

@@ -1,0 +1,27 @@
+#include "compiler/driver/pass_runner.h"
+
+#include <algorithm>
+
+#include "compiler/diag/failpoint.h"
+
+namespace intent {
+
+bool PassRunner::Enabled(std::string_view name) const {
+  return std::find(options_.disabled_passes.begin(), options_.disabled_passes.end(), name) ==
+         options_.disabled_passes.end();
+}
+
+absl::Status PassRunner::Run(std::string_view name, const std::function<absl::Status()>& pass) {
+  if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) {
+    return absl::CancelledError("the compile was cancelled before '" + std::string(name) + "'");
+  }
+  INTENT_FAILPOINT_AT(std::string(name).c_str());
+  const auto start = std::chrono::steady_clock::now();
+  absl::Status status = pass();
+  const auto end = std::chrono::steady_clock::now();
+  AddTime(std::string(name),
+          std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count());
+  return status;
+}
+
+}  // namespace intent
