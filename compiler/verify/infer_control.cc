@@ -1,56 +1,9 @@
 // Structured control: signatures of bodies, and calls.
 
-#include <unordered_map>
-
 #include "compiler/verify/infer_internal.h"
+#include "compiler/verify/symbol_binding.h"
 
 namespace intent::infer {
-namespace {
-
-// Binds a helper's symbols by matching parameter types with argument types.
-class SymbolBinding {
- public:
-  // False if the argument does not have the parameter's type.
-  bool Match(const Type& parameter, const Type& argument) {
-    if (parameter.kind() != argument.kind() || parameter.dtype() != argument.dtype() ||
-        parameter.shape().size() != argument.shape().size() ||
-        parameter.fields().size() != argument.fields().size() ||
-        parameter.names() != argument.names()) {
-      return false;
-    }
-    for (size_t i = 0; i < parameter.shape().size(); ++i) {
-      if (!MatchExtent(parameter.shape()[i], argument.shape()[i])) return false;
-    }
-    for (size_t i = 0; i < parameter.fields().size(); ++i) {
-      if (!Match(parameter.fields()[i], argument.fields()[i])) return false;
-    }
-    return true;
-  }
-
-  Type Apply(const Type& type) const {
-    return type.Substitute([&](AtomKind kind, uint32_t index) -> std::optional<Extent> {
-      if (kind != AtomKind::kSymbol) return std::nullopt;
-      const auto bound = symbols_.find(index);
-      return bound == symbols_.end() ? Extent::Invalid() : bound->second;
-    });
-  }
-
-  Extent Apply(const Extent& extent) const { return Apply(Type::Domain({extent})).shape()[0]; }
-
- private:
-  bool MatchExtent(const Extent& parameter, const Extent& argument) {
-    const std::vector<Extent::Term> terms = parameter.Terms();
-    if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].factors.size() == 1 &&
-        terms[0].factors[0].power == 1 && terms[0].factors[0].atom->kind == AtomKind::kSymbol) {
-      return symbols_.emplace(terms[0].factors[0].atom->index, argument).first->second == argument;
-    }
-    return Apply(parameter) == argument;
-  }
-
-  std::unordered_map<uint32_t, Extent> symbols_;
-};
-
-}  // namespace
 
 std::vector<Type> Inference::Arguments(const Block& block) const {
   std::vector<Type> types;
