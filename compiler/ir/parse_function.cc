@@ -274,7 +274,7 @@ bool FunctionParser::ParseLoop(Op* op, size_t depth) {
   if (op->kind == OpKind::kFor && tokens_.Accept("carry")) {
     if (!tokens_.Expect("(") || !ParseCarries(op, block, ")")) return false;
   }
-  return ParseBlock(block, depth + 1);
+  return ParseBody(op, block, depth);
 }
 
 // %name "=" %init ":" type, ... up to `close`
@@ -296,15 +296,15 @@ bool FunctionParser::ParseCarries(Op* op, Block* block, std::string_view close) 
 bool FunctionParser::ParseWhile(Op* op, size_t depth) {
   Block* condition = nullptr;
   if (!ParseNewBlock(op, &condition) || !tokens_.Expect("(")) return false;
-  if (!ParseCarries(op, condition, ")") || !ParseBlock(condition, depth + 1)) return false;
+  if (!ParseCarries(op, condition, ")") || !ParseBody(op, condition, depth)) return false;
   return tokens_.Expect("do") && ParseRegion(op, depth);
 }
 
 bool FunctionParser::ParseBranches(Op* op, size_t depth) {
   Block* block = nullptr;
-  if (!ParseNewBlock(op, &block) || !ParseBlock(block, depth + 1)) return false;
+  if (!ParseNewBlock(op, &block) || !ParseBody(op, block, depth)) return false;
   if (!tokens_.Expect("else")) return false;
-  return ParseNewBlock(op, &block) && ParseBlock(block, depth + 1);
+  return ParseNewBlock(op, &block) && ParseBody(op, block, depth);
 }
 
 bool FunctionParser::ParseNewBlock(Op* op, Block** block) {
@@ -316,6 +316,12 @@ bool FunctionParser::ParseNewBlock(Op* op, Block** block) {
   return true;
 }
 
+// A block of the operation; its span ends before the first.
+bool FunctionParser::ParseBody(Op* op, Block* block, size_t depth) {
+  CloseSpan(op->ordinal);
+  return ParseBlock(block, depth + 1);
+}
+
 bool FunctionParser::ParseRegion(Op* op, size_t depth) {
   Block* block = nullptr;
   if (!ParseNewBlock(op, &block) || !tokens_.Expect("(")) return false;
@@ -323,8 +329,7 @@ bool FunctionParser::ParseRegion(Op* op, size_t depth) {
     if (!block->arguments.empty() && !tokens_.Expect(",")) return false;
     if (!ParseArgument(block)) return false;
   }
-  CloseSpan(op->ordinal);
-  return ParseBlock(block, depth + 1);
+  return ParseBody(op, block, depth);
 }
 
 bool FunctionParser::ParseArgument(Block* block) {
@@ -600,7 +605,6 @@ bool FunctionParser::CountValue(const Token& at) {
                       "at most " + std::to_string(limits_.values) + " values are read");
 }
 
-// An operation's span ends before its first block.
 void FunctionParser::CloseSpan(uint32_t ordinal) {
   Span& span = (*context_.spans)[ordinal];
   if (span.end_line != 0) return;

@@ -25,7 +25,7 @@ struct ParseContext {
   std::vector<ConstexprId> expressions;
   std::vector<ConstexprId> parameters;
   std::vector<std::pair<uint32_t, Token>> calls;  // checked when all functions are known
-  size_t extent_work = 0;  // what extents may still cost
+  size_t extent_work = 0;                         // what extents may still cost
   size_t values = 0;
   size_t blocks = 0;
 };
@@ -73,6 +73,7 @@ class FunctionParser {
 
   bool ParseRegion(Op* op, size_t depth);  // "(" arguments ")" block
   bool ParseNewBlock(Op* op, Block** block);
+  bool ParseBody(Op* op, Block* block, size_t depth);
   bool ParseArgument(Block* block);  // %name ":" type
   bool ParseOperands(Op* op);        // as many as there are, also none
   bool ParseOperand(Op* op);
