@@ -29,56 +29,17 @@ double PowerOfTwo(int exponent) {
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-// vcvtps2ph in pieces of 8 lanes; lanes beyond the value are zeros that nobody reads.
 V HardwareToF16(const Lanes& l, V value) {
-  const int count = Lanes::Count(value);
   llvm::IRBuilderBase& b = l.b;
-  V vector = value;
-  if (count == 1) {
-    vector = b.CreateInsertElement(
-        llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getFloatTy(), 8)), value,
-        uint64_t{0});
-  }
-  const int whole = Lanes::Count(vector);
-  const bool wide = l.facts.avx512 && whole % 16 == 0;
-  const int piece = wide ? 16 : 8;
-  V result = nullptr;
-  for (int first = 0; first < whole; first += piece) {
-    std::vector<int> pick;
-    for (int i = 0; i < piece; ++i) pick.push_back(first + i < whole ? first + i : whole);
-    V part = whole == piece ? vector
-                            : b.CreateShuffleVector(
-                                  vector, llvm::Constant::getNullValue(vector->getType()), pick);
-    V half;
-    if (wide) {
-      half = b.CreateIntrinsic(
-          llvm::Intrinsic::x86_avx512_mask_vcvtps2ph_512, {},
-          {part, b.getInt32(0),
-           llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt16Ty(), 16)),
-           b.getInt16(0xffff)});
-    } else {
-      half = b.CreateIntrinsic(llvm::Intrinsic::x86_vcvtps2ph_256, {}, {part, b.getInt32(0)});
+  const bool wide = l.facts.avx512 && Lanes::Count(value) >= 16;
+  return l.InPieces({value}, wide ? 16 : 8, [&](const std::vector<V>& part) -> V {
+    if (!wide) {
+      return b.CreateIntrinsic(llvm::Intrinsic::x86_vcvtps2ph_256, {}, {part[0], b.getInt32(0)});
     }
-    if (result == nullptr) {
-      result = half;
-    } else {
-      std::vector<int> join;
-      for (int i = 0; i < first; ++i) join.push_back(i);
-      // Both shuffle operands need one length.
-      std::vector<int> stretch;
-      for (int i = 0; i < first; ++i) stretch.push_back(i < piece ? i : -1);
-      V stretched = first == piece ? half : b.CreateShuffleVector(half, stretch);
-      for (int i = 0; i < piece; ++i) join.push_back(first + i);
-      result = b.CreateShuffleVector(result, stretched, join);
-    }
-  }
-  if (count == 1) return b.CreateExtractElement(result, uint64_t{0});
-  if (Lanes::Count(result) != count) {
-    std::vector<int> head;
-    for (int i = 0; i < count; ++i) head.push_back(i);
-    result = b.CreateShuffleVector(result, head);
-  }
-  return result;
+    V nothing = llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt16Ty(), 16));
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_vcvtps2ph_512, {},
+                             {part[0], b.getInt32(0), nothing, b.getInt16(0xffff)});
+  });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "compiler/cpu/lanes.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
@@ -115,6 +116,36 @@ V Lanes::Widen(V x) const { return b.CreateFPExt(x, DoubleOf(x)); }
 V Lanes::Narrow(V x) const { return b.CreateFPTrunc(x, FloatOf(x)); }
 V Lanes::Splat(V scalar, int lanes) const {
   return lanes == 1 ? scalar : b.CreateVectorSplat(static_cast<unsigned>(lanes), scalar);
+}
+
+V Lanes::InPieces(const std::vector<V>& values, int size,
+                  const std::function<V(const std::vector<V>&)>& instruction) const {
+  const int count = Count(values[0]);
+  if (count == size) return instruction(values);
+  std::vector<V> results;
+  for (int first = 0; first < count; first += size) {
+    std::vector<V> part;
+    for (V value : values) {
+      auto* piece = llvm::FixedVectorType::get(value->getType()->getScalarType(),
+                                               static_cast<unsigned>(size));
+      V zeros = llvm::Constant::getNullValue(piece);
+      if (count == 1) {
+        part.push_back(b.CreateInsertElement(zeros, value, uint64_t{0}));
+        continue;
+      }
+      std::vector<int> pick;
+      for (int i = 0; i < size; ++i) pick.push_back(std::min(first + i, count));
+      part.push_back(
+          b.CreateShuffleVector(value, llvm::Constant::getNullValue(value->getType()), pick));
+    }
+    results.push_back(instruction(part));
+  }
+  if (count == 1) return b.CreateExtractElement(results[0], uint64_t{0});
+  V joined = results.size() == 1 ? results[0] : llvm::concatenateVectors(b, results);
+  if (Count(joined) == count) return joined;
+  std::vector<int> head;
+  for (int i = 0; i < count; ++i) head.push_back(i);
+  return b.CreateShuffleVector(joined, head);
 }
 
 V Lanes::Slot(llvm::Type* type, int alignment) const {

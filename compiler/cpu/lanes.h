@@ -9,6 +9,7 @@
 // move it to a new block.
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -80,6 +81,11 @@ class Lanes {
   // rounded once.
   V PerLane(const std::string& name, std::vector<V> arguments) const;
 
+  // Applies a vector instruction of `size` lanes to values of any number of lanes, piece by piece;
+  // missing lanes are zeros that nobody reads.
+  V InPieces(const std::vector<V>& values, int size,
+             const std::function<V(const std::vector<V>&)>& instruction) const;
+
   // Formats below f32 (convert.cc).
   V ToF32(DType from, V bits) const;
   V FromF32(DType to, V value, bool saturate = false) const;
@@ -121,7 +127,5 @@ V EmitSin(const Lanes& l, V x);
 V EmitCos(const Lanes& l, V x);
 V EmitRsqrt(const Lanes& l, V x);
 V EmitPow(const Lanes& l, V x, V y);
-// x * 2^n for lanes of whole numbers n, rounded once; 1 <= |x| < 4 or NaN (math_exp.cc).
-V ScaleByPowerOfTwo(const Lanes& l, V x, V n);
 
 }  // namespace intent::cpu
