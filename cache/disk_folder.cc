@@ -170,13 +170,16 @@ absl::Status DiskFolder::Write(const Digest& digest, std::string_view bytes,
   }
   const std::string name = absl::StrFormat("%s/%016x-%x", kTemporaryFolder, nonce_,
                                            next_temporary_.fetch_add(1, std::memory_order_relaxed));
-  absl::Status status = WriteTemporary(name, bytes);
+  absl::StatusOr<FileDescriptor> fd = CreateTemporary(name);
+  if (!fd.ok()) return fd.status();
+  absl::Status status = WriteAll(fd->get(), bytes);
+  if (fd->Close() != 0 && status.ok()) status = ErrnoStatus("cannot finish a cache entry");
   if (status.ok()) status = Publish(name, digest);
   if (!status.ok()) unlinkat(root_.get(), name.c_str(), 0);
   return status;
 }
 
-absl::Status DiskFolder::WriteTemporary(const std::string& name, std::string_view bytes) {
+absl::StatusOr<FileDescriptor> DiskFolder::CreateTemporary(const std::string& name) {
   constexpr int kCreate = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   FileDescriptor fd(openat(root_.get(), name.c_str(), kCreate, 0600));
   if (!fd.valid() && errno == ENOENT) {
@@ -186,9 +189,7 @@ absl::Status DiskFolder::WriteTemporary(const std::string& name, std::string_vie
     fd = FileDescriptor(openat(root_.get(), name.c_str(), kCreate, 0600));
   }
   if (!fd.valid()) return ErrnoStatus("cannot create a cache entry");
-  if (absl::Status status = WriteAll(fd.get(), bytes); !status.ok()) return status;
-  if (fd.Close() != 0) return ErrnoStatus("cannot finish a cache entry");
-  return absl::OkStatus();
+  return fd;
 }
 
 absl::Status DiskFolder::Publish(const std::string& name, const Digest& digest) {

@@ -86,7 +86,7 @@ class DiskFolder {
   explicit DiskFolder(FileDescriptor root, uint64_t nonce)
       : root_(std::move(root)), nonce_(nonce) {}
 
-  absl::Status WriteTemporary(const std::string& name, std::string_view bytes);
+  absl::StatusOr<FileDescriptor> CreateTemporary(const std::string& name);
   absl::Status Publish(const std::string& name, const Digest& digest);
 
   const FileDescriptor root_;

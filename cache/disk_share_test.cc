@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,23 @@ TEST(SharedFolder, DaemonsThatWriteAndEvictAtOnceSeeWholeEntriesOnly) {
   for (int i = 0; i < kKeys; ++i) ObjectIn(*store, TestKey(std::to_string(i)));
   EXPECT_EQ(store->Stats().corrupt, 0u);
   EXPECT_GT(store->Stats().hits_disk, 0u);
+}
+
+TEST(SharedFolder, WritersDoNotDisturbEachOthersTemporaries) {
+  TempDir folder;
+  std::vector<std::thread> writers;
+  for (int daemon = 0; daemon < 4; ++daemon) {
+    writers.emplace_back([&, daemon] {
+      const auto store = Open(folder.path());
+      for (int i = 0; i < 25; ++i) {
+        const Key key = TestKey(std::to_string(daemon * 100 + i));
+        EXPECT_TRUE(store->Put(TestEntry(key, "x")).ok());
+      }
+      EXPECT_EQ(store->Stats().write_failures, 0u);
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "tmp"));
 }
 
 TEST(SharedFolder, OneDaemonFindsWhatAnotherJustPut) {

@@ -88,7 +88,7 @@ absl::Status DiskStore::Put(std::shared_ptr<const Entry> entry) {
         absl::StrCat("an entry of ", size, " bytes in a disk cache of ", options_.max_bytes));
   }
   const uint64_t refused_above = options_.max_bytes + options_.max_bytes / 4;
-  if (Stats().bytes_disk + size > refused_above) Maintain();
+  if (Stats().bytes_disk + size > refused_above) MaintainWithRoomFor(size);
 
   absl::Status status = Stats().bytes_disk + size > refused_above
                             ? absl::ResourceExhaustedError("the disk cache is over its bound")
@@ -136,7 +136,9 @@ StoreStats DiskStore::Stats() const {
   return stats_;
 }
 
-void DiskStore::Maintain() {
+void DiskStore::Maintain() { MaintainWithRoomFor(0); }
+
+void DiskStore::MaintainWithRoomFor(uint64_t size) {
   std::lock_guard one_scan_at_a_time(maintenance_mutex_);
   const std::shared_ptr<DiskFolder> folder = Folder();
   {
@@ -150,7 +152,10 @@ void DiskStore::Maintain() {
   for (const DiskFolder::ScannedFile& file : files) total += file.bytes;
   if (eviction_lock.ok()) {
     total += folder->RemoveStaleTemporaries(std::time(nullptr) - kStaleTemporarySeconds);
-    if (total > options_.max_bytes) total = Evict(*folder, std::move(files), total);
+    if (total + size > options_.max_bytes) {
+      const uint64_t room = std::max(size, options_.max_bytes / 10);
+      total = Evict(*folder, std::move(files), total, options_.max_bytes - room);
+    }
   }
   std::lock_guard lock(mutex_);
   // What was written during the scan may be in both terms: until the next scan that errs to the
@@ -160,11 +165,10 @@ void DiskStore::Maintain() {
 
 // Returns what remains of `total`.
 uint64_t DiskStore::Evict(DiskFolder& folder, std::vector<DiskFolder::ScannedFile> files,
-                          uint64_t total) {
+                          uint64_t total, uint64_t target) {
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
     return std::tie(a.used_at, a.digest) < std::tie(b.used_at, b.digest);
   });
-  const uint64_t target = options_.max_bytes - options_.max_bytes / 10;
   uint64_t evicted = 0;
   for (const DiskFolder::ScannedFile& file : files) {
     if (total <= target || stop_) break;

@@ -69,7 +69,9 @@ class DiskStore final : public Store {
   absl::Status Write(const Entry& entry);
   void TouchOnceAMinute(const Digest& digest);
   absl::StatusOr<Hit> Miss(bool corrupt);
-  uint64_t Evict(DiskFolder& folder, std::vector<DiskFolder::ScannedFile> files, uint64_t total);
+  void MaintainWithRoomFor(uint64_t size);
+  uint64_t Evict(DiskFolder& folder, std::vector<DiskFolder::ScannedFile> files, uint64_t total,
+                 uint64_t target);
   void RunMaintenance();
 
   const DiskStoreOptions options_;

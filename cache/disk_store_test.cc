@@ -296,6 +296,16 @@ TEST(DiskStoreSize, StaysBoundedUnderAFastWriter) {
   EXPECT_LE(largest, kMaxBytes + kMaxBytes / 4);
 }
 
+// The second Put is over the bound already, long before the background thread has scanned.
+TEST(DiskStoreSize, AWriterThatOutrunsTheBackgroundEvictsByItself) {
+  TempDir folder;
+  const auto store = Open(folder.path(), 64 << 10);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(store->Put(TestEntry(TestKey(std::to_string(i)), std::string(50'000, 'x'))).ok());
+  }
+  EXPECT_EQ(store->Stats().write_failures, 0u);
+}
+
 TEST(DiskStoreSize, RefusesPutsFarOverTheBoundWhileAnotherProcessHoldsTheLock) {
   TempDir folder;
   const auto store = Open(folder.path());

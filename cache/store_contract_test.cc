@@ -150,6 +150,15 @@ TEST_P(StoreContract, OldEntriesMakeRoomForNewOnes) {
   EXPECT_EQ(ObjectIn(*store_, TestKey("0")), "(miss)");
 }
 
+TEST_P(StoreContract, ALargeEntryDisplacesManySmallOnes) {
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_TRUE(store_->Put(TestEntry(TestKey(std::to_string(i)), std::string(20'000, 'x'))).ok());
+  }
+  const std::string large(kMaxBytes / 10 * 9, 'l');
+  ASSERT_TRUE(store_->Put(TestEntry(TestKey("large"), large)).ok());
+  EXPECT_EQ(ObjectIn(*store_, TestKey("large")), large);
+}
+
 TEST_P(StoreContract, AnEntryOutlivesItsEvictionAndItsStore) {
   const Key key = TestKey("k");
   ASSERT_TRUE(store_->Put(TestEntry(key, "held")).ok());
