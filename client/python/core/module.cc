@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "client/python/core/builder_bindings.h"
+#include "client/python/core/interpret.h"
 #include "client/python/core/program.h"
 #include "client/python/core/types.h"
 
@@ -11,4 +12,5 @@ NB_MODULE(_core, module) {
   intent::python::BindTypes(module);
   intent::python::BindProgram(module);
   intent::python::BindBuilder(module);
+  intent::python::BindInterpret(module);
 }

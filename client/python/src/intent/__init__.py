@@ -28,6 +28,7 @@ _LATER = {
     "Generated": "artifact",
     "compile": "compiling",
     "generate": "compiling",
+    "interpret": "interpreting",
     "lower": "compiling",
 }
 
@@ -63,6 +64,7 @@ __all__ = [
     "compile",
     "fn",
     "generate",
+    "interpret",
     "kernel",
     "lower",
 ]

@@ -2,17 +2,137 @@
 
 from __future__ import annotations
 
-from .errors import CompileError, Diagnostic
+from . import frontend
+from .artifact import Artifact, Generated
+from .errors import CompileError, Diagnostic, Note
+from .frontend.signature import check_binding
+from .frontend.tracer import source_line_of, unbound
 from .kernel import Kernel
+from .options import CompileOptions, CpuTarget
 
 
-def lower(kernel: Kernel, *, constexprs=None):
-    """Trace a kernel without compiling it: a `frontend.Trace`, whose `program.text` is its KIR."""
-    from . import frontend
-
+def lower(kernel: Kernel, *, constexprs=None) -> frontend.Trace:
+    """Trace a kernel without compiling it: the result's `program.text` is its KIR."""
     if not isinstance(kernel, Kernel):
         raise TypeError(f"an @intent.kernel is needed, not {type(kernel).__name__}")
     return frontend.trace(kernel, dict(constexprs or {}))
 
 
-__all__ = ["CompileError", "Diagnostic", "lower"]
+def compile(kernel: Kernel, *, compiler=None, target=None, constexprs=None, options=None) -> Artifact:
+    """Compile a kernel; the artifact is called with the kernel's runtime arguments.
+
+    `compiler` is an intent.Compiler or an address; without one, INTENT_COMPILER, else a daemon of
+    the user's own that is started on demand. `target` is a CpuTarget (the default), CudaTarget or
+    InterpreterTarget. `constexprs` binds constexpr parameters by name.
+
+    Raises CompileError for mistakes in the kernel and ServiceError where the service fails.
+    """
+    return _compile(Artifact, kernel, compiler, target, constexprs, options)
+
+
+def generate(kernel: Kernel, *, compiler=None, target=None, constexprs=None, options=None) -> Generated:
+    """Compile a kernel for its IR and generated source only; nothing is loaded or run."""
+    return _compile(Generated, kernel, compiler, target, constexprs, options, keep_source=True)
+
+
+def _compile(kind, kernel, compiler, target, constexprs, options, keep_source=False):
+    from . import client
+
+    bindings = dict(constexprs or {})
+    trace = lower(kernel, constexprs=bindings)
+    target = CpuTarget() if target is None else target
+    options = CompileOptions() if options is None else options
+    request = make_request(kernel, trace, bindings, target, options, keep_source)
+    return kind(kernel, trace, client.resolve(compiler), request).compiled()
+
+
+def make_request(kernel, trace, bindings, target, options, keep_source=False):
+    """The serialisable request of a compile."""
+    from intent_proto.compile.v1 import compile_pb2
+
+    from .client import client_info
+
+    if not hasattr(target, "name"):
+        raise TypeError(f"target is an intent.CpuTarget, CudaTarget or InterpreterTarget, not {target!r}")
+    if not isinstance(options, CompileOptions):
+        raise TypeError(f"options is an intent.CompileOptions, not {options!r}")
+    numerics = f"NUMERICS_{options.numerics.upper()}"
+    request = compile_pb2.CompileRequest(
+        client=client_info(),
+        module=trace.module,
+        source_map=trace.source_map,
+        target=target.name,
+        options=compile_pb2.CompileOptions(
+            numerics=getattr(compile_pb2, numerics),
+            online_reduction=options.online_reduction,
+            bounds=getattr(compile_pb2, f"BOUNDS_{options.bounds.upper()}"),
+            opt_level=options.opt_level,
+            disabled_passes=sorted(set(options.disabled_passes)),
+            keep_source=options.keep_source or keep_source,
+        ),
+    )
+    _bind(kernel, trace, bindings, request)
+    return request
+
+
+def _bind(kernel, trace, bindings, request):
+    """Adds the bindings of constexpr parameters to a request."""
+    parameters = {p.name: p for p in trace.parameters if p.kind == "constexpr"}
+    problems = []
+    for name, value in bindings.items():
+        parameter = parameters.get(name)
+        if parameter is None:
+            known = ", ".join(parameters) or "none"
+            problems.append(_problem(kernel, None, f"{name!r} is no constexpr parameter; there are: {known}"))
+            continue
+        problem = check_binding(name, parameter.type, value)
+        if problem:
+            problems.append(_problem(kernel, parameter, problem))
+            continue
+        binding = request.bindings.add(parameter=parameter.position)
+        if parameter.enum_position >= 0:
+            binding.enum_value.enum_type = parameter.enum_position
+            binding.enum_value.value = value.value
+        elif parameter.type is bool:
+            binding.bool_value = value
+        elif parameter.type is int:
+            binding.int_value = value
+        else:
+            binding.float_value = float(value)
+    problems += [unbound(kernel, p) for name, p in parameters.items() if name not in bindings and p.default is None]
+    if problems:
+        raise CompileError(problems)
+
+
+def _problem(kernel, parameter, message) -> Diagnostic:
+    line = parameter.line if parameter else kernel.tree().lineno
+    column = parameter.column if parameter else kernel.tree().col_offset + 1
+    return Diagnostic("E0703", message, kernel.file, line, column, source_line=kernel.source_line(line))
+
+
+def diagnostics_of(trace, reply) -> list[Diagnostic]:
+    """A service's diagnostics with the author's files and lines."""
+
+    def place(message):
+        if not message.HasField("ordinal"):
+            return "", 0, 0, 0, 0
+        file, *rest = trace.program.span(message.ordinal)
+        files = trace.program.files
+        return (files[file] if rest[0] and file < len(files) else "", *rest)
+
+    found = []
+    for d in reply.diagnostics:
+        file, line, column, end_line, end_column = place(d)
+        notes = []
+        for n in d.notes:
+            note_file, note_line, note_column, _, _ = place(n)
+            notes.append(Note(n.text, note_file, note_line, note_column))
+        severity = "warning" if d.severity else "error"
+        source = source_line_of(trace.sources, file, line)
+        found.append(
+            Diagnostic(d.code, d.message, file, line, column, end_line, end_column, severity, tuple(notes), source)
+        )
+    return found
+
+
+__all__ = ["compile", "diagnostics_of", "generate", "lower", "make_request"]

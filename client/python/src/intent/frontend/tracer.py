@@ -15,6 +15,8 @@ class Trace:
     """What the front end makes of a kernel."""
 
     program: Any  # core.Program
+    module: bytes  # the serialised KIR
+    source_map: bytes
     parameters: tuple  # signature.Parameter, in the order of the signature
     sources: tuple  # every definition whose text went in
 
@@ -100,7 +102,7 @@ def _trace(kernel, fixed):
     definitions.update({value: None for _, _, value in state.read if hasattr(value, "source_line")})
     if program is None:
         raise CompileError(_diagnostics(state, list(definitions)))
-    return Trace(program, tuple(parameters), tuple(definitions)), state.read
+    return Trace(program, program.module, program.source_map, tuple(parameters), tuple(definitions)), state.read
 
 
 def _diagnostics(state, definitions) -> list:

@@ -1,0 +1,89 @@
+#include "client/python/core/interpret.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "client/python/core/convert.h"
+#include "client/python/core/program.h"
+#include "compiler/interp/interp.h"
+#include "compiler/specialize/specialize.h"
+#include "compiler/verify/verify.h"
+
+namespace intent::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+// (parameter, enum type, kind, integer, float): the value of a constexpr parameter.
+using BindingTuple = std::tuple<uint32_t, uint32_t, std::string, int64_t, double>;
+
+Binding ToBinding(const BindingTuple& tuple) {
+  const auto& [parameter, enum_type, kind, integer, number] = tuple;
+  Binding binding;
+  binding.parameter = parameter;
+  binding.value.enum_type = enum_type;
+  binding.value.int_value = integer;
+  binding.value.float_value = number;
+  binding.value.kind = kind == "float"  ? ConstexprKind::kFloat
+                       : kind == "bool" ? ConstexprKind::kBool
+                       : kind == "enum" ? ConstexprKind::kEnum
+                                        : ConstexprKind::kInt;
+  return binding;
+}
+
+// A scalar is (dtype, bits); a view (dtype, address, bytes, offset, extents, strides).
+interp::Argument ToArgument(nb::tuple tuple) {
+  DType dtype = ToDType(tuple[0]);
+  if (tuple.size() == 2) {
+    return ScalarValue{dtype, nb::cast<uint64_t>(tuple[1])};
+  }
+  interp::ViewArgument view;
+  view.dtype = dtype;
+  view.allocation = reinterpret_cast<void*>(nb::cast<uintptr_t>(tuple[1]));
+  view.allocation_bytes = nb::cast<int64_t>(tuple[2]);
+  view.offset = nb::cast<int64_t>(tuple[3]);
+  view.extents = nb::cast<std::vector<int64_t>>(tuple[4]);
+  view.strides = nb::cast<std::vector<int64_t>>(tuple[5]);
+  return view;
+}
+
+// ("diagnostics", [(code, ordinal or None, message)]), ("error", (kind, ordinal, parameter, axis,
+// message)) or ("done", None).
+nb::tuple Interpret(const Program& program, const std::vector<BindingTuple>& bindings,
+                    nb::list arguments) {
+  std::unique_ptr<Module> module = Clone(*program.module);
+  std::vector<Binding> bound;
+  for (const BindingTuple& tuple : bindings) bound.push_back(ToBinding(tuple));
+  std::vector<interp::Argument> values;
+  for (nb::handle argument : arguments) values.push_back(ToArgument(nb::cast<nb::tuple>(argument)));
+
+  std::vector<Diagnostic> diagnostics = Verify(*module);
+  if (diagnostics.empty()) diagnostics = Specialize(module.get(), bound);
+  if (!diagnostics.empty()) {
+    nb::list list;
+    for (const Diagnostic& d : diagnostics) {
+      nb::object ordinal = d.ordinal == kNoOrdinal ? nb::none() : nb::object(nb::int_(d.ordinal));
+      list.append(nb::make_tuple(std::string(CodeText(d.code)), ordinal, d.message));
+    }
+    return nb::make_tuple("diagnostics", list);
+  }
+  std::optional<interp::RuntimeError> error;
+  {
+    nb::gil_scoped_release release;
+    error = interp::Run(*module, values);
+  }
+  if (!error) return nb::make_tuple("done", nb::none());
+  return nb::make_tuple("error",
+                        nb::make_tuple(std::string(interp::NameOf(error->kind)), error->ordinal,
+                                       error->parameter, error->axis, error->message));
+}
+
+}  // namespace
+
+void BindInterpret(nb::module_& module) { module.def("interpret", &Interpret); }
+
+}  // namespace intent::python

@@ -1,0 +1,319 @@
+"""What a compile gives: something to call, and what was made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import marshal
+from .errors import CompileError, RunError, ServiceError
+
+INLINE_BYTES = 1 << 20  # in all, either way; more goes as a stream of chunks
+CHUNK_BYTES = 1 << 20
+KEY_PAYLOADS = ("object", "cubin", "ptx")
+
+
+class Generated:
+    """IR and generated source of a kernel for a target."""
+
+    def __init__(self, kernel, trace, compiler, request):
+        self._kernel = kernel
+        self._trace = trace
+        self._compiler = compiler
+        self._request = request
+        self._reply = None  # an intent.compile.v1.Artifact
+        self._payloads: dict[str, bytes] = {}
+        self._manifest: Any = None
+
+    def compiled(self):
+        """Compiles; called once more when the service has forgotten the artifact."""
+        from .compiling import diagnostics_of
+
+        response = self._compiler.compile(self._request)
+        if response.WhichOneof("outcome") != "artifact":
+            raise CompileError(diagnostics_of(self._trace, response.diagnostics))
+        self._reply = response.artifact
+        self._payloads = {p.name: p.data for p in self._reply.payloads if len(p.data) == p.size}
+        self._manifest = None
+        return self
+
+    # What was made.
+
+    @property
+    def id(self) -> bytes:
+        """Names the artifact to its daemon."""
+        return self._reply.id
+
+    @property
+    def manifest(self):
+        """The artifact's intent.compile.v1.Manifest."""
+        if self._manifest is None:
+            from intent_proto.compile.v1 import compile_pb2
+
+            self._manifest = compile_pb2.Manifest.FromString(self._reply.manifest)
+        return self._manifest
+
+    @property
+    def target(self) -> str:
+        """The resolved target."""
+        return self.manifest.target
+
+    @property
+    def payload_names(self) -> list[str]:
+        return [p.name for p in self._reply.payloads]
+
+    def payload(self, name: str) -> bytes:
+        """A payload of the artifact, fetched at its first use."""
+        if name not in self._payloads:
+            if name not in self.payload_names:
+                have = ", ".join(self.payload_names) or "none"
+                raise KeyError(f"the artifact has no payload {name!r}; it has: {have}")
+            self._payloads[name] = self._again(lambda: self._compiler.payload(self.id, name))
+        return self._payloads[name]
+
+    def _again(self, call):
+        """Makes a call that names the artifact; compiles once more if the service has forgotten it."""
+        try:
+            return call()
+        except ServiceError as error:
+            if error.status != "NOT_FOUND":
+                raise
+        self.compiled()
+        return call()
+
+    @property
+    def kir(self) -> str:
+        """The specialised canonical KIR, as text."""
+        from . import _core
+
+        data = self.payload("kir")
+        try:
+            return _core.print_module(data)
+        except ValueError:
+            return data.decode(errors="replace")
+
+    @property
+    def source(self) -> str:
+        """The generated source: CUDA C++, LLVM IR or the tile program, the nearest to the machine that was kept.
+
+        CPU artifacts keep it when compiled with `CompileOptions(keep_source=True)` or `intent.generate`.
+        """
+        for name in ("cuda", "llvm", "tile"):
+            if name in self.payload_names:
+                return self.payload(name).decode(errors="replace")
+        return self.kir
+
+    @property
+    def report(self) -> list[tuple[str, str, int | None]]:
+        """(stage, what was done, line of the author's file or None)."""
+        lines = []
+        for entry in self.manifest.report:
+            line = self._trace.program.span(entry.ordinal)[1] if entry.HasField("ordinal") else None
+            lines.append((entry.stage, entry.text, line or None))
+        return lines
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds by stage of the compile that made the artifact; also when it came from a cache."""
+        totals: dict[str, float] = {}
+        for time in self._reply.times:
+            totals[time.stage] = totals.get(time.stage, 0.0) + time.nanoseconds / 1e9
+        return totals
+
+    @property
+    def cache(self) -> dict:
+        """{"hit": bool, "where": "compiled", "memory", "disk", "remote" or "joined", "canonical": bool}."""
+        info = self._reply.cache
+        where = info.Where.Name(info.where).removeprefix("WHERE_").lower()
+        return {"hit": where in ("memory", "disk", "remote"), "where": where, "canonical": info.canonical}
+
+    def __repr__(self) -> str:
+        return f"<intent.{type(self).__name__} {self._kernel.function.__qualname__} for {self.target}>"
+
+
+class Artifact(Generated):
+    """A compiled kernel. Calling it runs it where it was compiled; safe to use from many threads."""
+
+    @property
+    def object_code(self) -> bytes:
+        """The machine code: an ELF object or a cubin."""
+        for name in KEY_PAYLOADS:
+            if name in self.payload_names:
+                return self.payload(name)
+        raise KeyError(f"an artifact for {self.target} holds no machine code")
+
+    @property
+    def parameters(self) -> tuple:
+        """The runtime parameters in the order of the signature."""
+        return tuple(p for p in self._trace.parameters if p.kind != "constexpr")
+
+    def __call__(self, *args) -> None:
+        """Run with every runtime argument, Out arrays included."""
+        self._execute(marshal.lay_out(self.parameters, args))
+
+    def run(self, *args):
+        """Run with every runtime argument but the Out views; gives None, the one, or a tuple of them."""
+        full = complete(self.parameters, args)
+        self._execute(marshal.lay_out(self.parameters, full))
+        return results(self.parameters, full)
+
+    def prepare(self, *args, outputs=()) -> Prepared:
+        """Check and bind arguments without running; `outputs` are the Out arrays, made when left out."""
+        return Prepared(self, complete(self.parameters, args, outputs))
+
+    # Execution.
+
+    def _execute(self, call: marshal.Call):
+        self._again(lambda: self._execute_once(call))
+
+    def _execute_once(self, call):
+        from intent_proto.execute.v1 import execute_pb2
+
+        from .client import client_info
+
+        sent = sum(a.size for a in call.allocations if a.reads)
+        returned = sum(a.size for a in call.allocations if a.writes)
+        inline = sent <= INLINE_BYTES and returned <= INLINE_BYTES
+        request = execute_pb2.ExecuteRequest(client=client_info(), artifact_id=self.id)
+        for position, allocation in enumerate(call.allocations):
+            entry = request.allocations.add(id=position, size=allocation.size, returned=allocation.writes)
+            if not allocation.reads or not allocation.size:
+                entry.zero.SetInParent()
+            elif inline:
+                entry.data = allocation.content()
+            else:
+                entry.streamed.SetInParent()
+        for argument in call.arguments:
+            entry = request.arguments.add()
+            if isinstance(argument, marshal.ViewArgument):
+                entry.view.allocation = argument.allocation
+                entry.view.offset = argument.offset
+                entry.view.extents.extend(argument.extents)
+                entry.view.strides.extend(argument.strides)
+            else:
+                entry.scalar_bits = argument
+        if inline:
+            response = self._compiler.execute(request)
+            self._check(response)
+            results = {a.id: a.data for a in response.completed.allocations}
+        else:
+            results = self._stream(call, request)
+        marshal.copy_back(call, results)
+
+    def _stream(self, call, request) -> dict:
+        """Runs with chunked contents; gives the returned contents by allocation."""
+        from intent_proto.execute.v1 import execute_pb2
+
+        def parts():
+            yield execute_pb2.ExecuteStreamRequest(call=request)
+            for position, allocation in enumerate(call.allocations):
+                if not allocation.reads or not allocation.size:
+                    continue
+                content = memoryview(allocation.content())
+                for offset in range(0, len(content), CHUNK_BYTES):
+                    chunk = execute_pb2.Chunk(
+                        allocation=position, offset=offset, data=bytes(content[offset : offset + CHUNK_BYTES])
+                    )
+                    yield execute_pb2.ExecuteStreamRequest(chunk=chunk)
+
+        results: dict[int, bytearray] = {}
+        missing: dict[int, int] = {}
+        for part in self._compiler.execute_stream(parts()):
+            if part.WhichOneof("part") == "response":
+                self._check(part.response)
+                for allocation in part.response.completed.allocations:
+                    results[allocation.id] = bytearray(call.allocations[allocation.id].size)
+                    missing[allocation.id] = allocation.size
+            else:
+                chunk = part.chunk
+                results[chunk.allocation][chunk.offset : chunk.offset + len(chunk.data)] = chunk.data
+                missing[chunk.allocation] -= len(chunk.data)
+        if any(missing.values()) or any(a.writes and i not in results for i, a in enumerate(call.allocations)):
+            raise ServiceError("the service's reply ended early", status="DATA_LOSS", advice="call again")
+        return results
+
+    def _check(self, response):
+        """Raises the RunError of a response that holds one."""
+        if response.WhichOneof("outcome") != "error":
+            return
+        error = response.error
+        program = self._trace.program
+        parameter = axis = file = line = None
+        runtime = self.parameters
+        if error.HasField("parameter") and error.parameter < len(runtime):
+            parameter = runtime[error.parameter].name
+        if error.HasField("axis"):
+            axis = error.axis
+        if error.HasField("ordinal"):
+            span = program.span(error.ordinal)
+            if span[1]:
+                file, line = program.files[span[0]], span[1]
+        kind = error.Kind.Name(error.kind).removeprefix("KIND_").lower()
+        raise RunError(
+            _run_message(kind, error, parameter, axis, file, line),
+            status=kind,
+            parameter=parameter,
+            axis=axis,
+            file=file,
+            line=line,
+        )
+
+
+def _run_message(kind, error, parameter, axis, file, line) -> str:
+    where = f"{file}:{line}: " if line else ""
+    what = parameter or "a tensor or buffer"
+    if axis is not None:
+        what += f", axis {axis}"
+    text = {
+        "out_of_bounds": f"index {error.value} is out of bounds of {what}, which has {error.limit} elements",
+        "bad_shape": f"shapes do not agree: {what} has {error.value}, but {error.limit} is needed",
+        "negative_extent": f"a negative extent: {error.value}",
+        "no_memory": "the kernel needs more scratch memory than the service allows",
+        "cancelled": "the call was cancelled",
+        "bad_step": f"a domain or subregion is not valid: {error.value} against {error.limit}",
+    }.get(kind, kind.replace("_", " "))
+    return where + text + (f" ({error.message})" if error.message else "")
+
+
+class Prepared:
+    """Bound arguments of an artifact; launched as often as wanted."""
+
+    def __init__(self, artifact: Artifact, arguments: list):
+        self._artifact = artifact
+        self._arguments = arguments
+        self._call = marshal.lay_out(artifact.parameters, arguments)
+
+    def launch(self) -> None:
+        """Run once with the arrays' present contents."""
+        self._artifact._execute(self._call)
+
+    def result(self):
+        """The Out arrays: None, the one, or a tuple in declaration order."""
+        return results(self._artifact.parameters, self._arguments)
+
+
+def complete(parameters, args, outputs=()) -> list:
+    """Every runtime argument, with arrays for the Out views that `args` leaves out."""
+    is_out = [p.kind == "view" and p.access == "Out" for p in parameters]
+    if len(args) != is_out.count(False):
+        names = ", ".join(p.name for p, out in zip(parameters, is_out) if not out)
+        raise TypeError(f"{len(args)} arguments for {is_out.count(False)} parameters ({names})")
+    if outputs and len(outputs) != is_out.count(True):
+        raise TypeError(f"{len(outputs)} outputs for {is_out.count(True)} Out views")
+    supply = iter(args)
+    full = [None if out else next(supply) for out in is_out]
+    arrays = [
+        marshal.as_array(p, value) if p.kind == "view" and not out else None
+        for p, value, out in zip(parameters, full, is_out)
+    ]
+    symbols = marshal.bind_shapes(parameters, arrays)
+    given = iter(outputs)
+    for position, out in enumerate(is_out):
+        if out:
+            full[position] = next(given) if outputs else marshal.output_array(parameters[position], symbols)
+    return full
+
+
+def results(parameters, arguments):
+    """The Out arrays: None, the one, or a tuple in declaration order."""
+    outs = [a for p, a in zip(parameters, arguments) if p.kind == "view" and p.access == "Out"]
+    return None if not outs else outs[0] if len(outs) == 1 else tuple(outs)

@@ -1,0 +1,161 @@
+"""The connection to a compile service."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import grpc
+from intent_proto.admin.v1 import admin_pb2, admin_pb2_grpc
+from intent_proto.compile.v1 import compile_pb2, compile_pb2_grpc
+from intent_proto.execute.v1 import execute_pb2_grpc
+
+from .errors import ServiceError
+
+PROTOCOL = (1, 0)
+PRODUCER = "intent-python/0.1.0"
+
+_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.enable_http_proxy", 0),
+)
+
+_ADVICE = {
+    "UNAVAILABLE": "is the daemon running at that address?",
+    "RESOURCE_EXHAUSTED": "the service is at a limit; try again later or send less",
+    "DEADLINE_EXCEEDED": "give a longer timeout, or a smaller kernel",
+    "FAILED_PRECONDITION": "the service cannot do this for that target or version; see Compiler.capabilities()",
+    "UNIMPLEMENTED": "the service is older than this package, or serves something else",
+    "ABORTED": "what the call needed was lost; call again",
+    "INTERNAL": "a process of the service failed; the request id finds it in the daemon's log",
+    "UNAUTHENTICATED": "give intent.Compiler credentials",
+}
+
+
+class Compiler:
+    """A compile service at an address: "unix:///path", "unix:path" or "dns:///host:port".
+
+    `credentials` are grpc.ChannelCredentials; `timeout` in seconds bounds each call, None leaves it
+    to the service. Safe to use from many threads; after a fork the child connects anew.
+    """
+
+    def __init__(self, address: str, *, credentials=None, timeout: float | None = None):
+        self.address = address
+        self.timeout = timeout
+        self._credentials = credentials
+        self._lock = threading.Lock()
+        self._channel = None
+        self._pid = 0
+
+    def channel(self) -> grpc.Channel:
+        with self._lock:
+            if self._channel is None or self._pid != os.getpid():
+                if self._credentials is None:
+                    self._channel = grpc.insecure_channel(self.address, _OPTIONS)
+                else:
+                    self._channel = grpc.secure_channel(self.address, self._credentials, _OPTIONS)
+                self._pid = os.getpid()
+            return self._channel
+
+    def close(self):
+        """Close the connection; a later call opens it again."""
+        with self._lock:
+            if self._channel is not None and self._pid == os.getpid():
+                self._channel.close()
+            self._channel = None
+
+    # Raw calls; each raises ServiceError.
+
+    def compile(self, request) -> compile_pb2.CompileResponse:
+        return self._call(compile_pb2_grpc.CompileServiceStub(self.channel()).Compile, request)
+
+    def payload(self, artifact_id: bytes, name: str) -> bytes:
+        request = compile_pb2.GetPayloadRequest(client=client_info(), artifact_id=artifact_id, name=name)
+        stub = compile_pb2_grpc.CompileServiceStub(self.channel())
+        try:
+            return b"".join(chunk.data for chunk in stub.GetPayload(request, timeout=self.timeout))
+        except grpc.RpcError as error:
+            raise service_error(error, self.address) from None
+
+    def execute(self, request):
+        return self._call(execute_pb2_grpc.ExecuteServiceStub(self.channel()).Execute, request)
+
+    def execute_stream(self, parts):
+        """The replies to a stream of requests, one by one."""
+        stub = execute_pb2_grpc.ExecuteServiceStub(self.channel())
+        try:
+            yield from stub.ExecuteStream(parts, timeout=self.timeout)
+        except grpc.RpcError as error:
+            raise service_error(error, self.address) from None
+
+    def stats(self) -> dict:
+        """The daemon's counters by name, such as requests, hits_memory, misses and compiles."""
+        stub = admin_pb2_grpc.AdminServiceStub(self.channel())
+        reply = self._call(stub.GetStatistics, admin_pb2.GetStatisticsRequest())
+        return {field.name: getattr(reply, field.name) for field in reply.DESCRIPTOR.fields}
+
+    def capabilities(self):
+        """What the daemon is and can do: an intent.admin.v1.Capabilities."""
+        stub = admin_pb2_grpc.AdminServiceStub(self.channel())
+        return self._call(stub.GetCapabilities, admin_pb2.GetCapabilitiesRequest())
+
+    def config(self) -> dict:
+        """The daemon's configuration in force: lists of values by key."""
+        stub = admin_pb2_grpc.AdminServiceStub(self.channel())
+        reply = self._call(stub.GetConfig, admin_pb2.GetConfigRequest())
+        return {setting.key: list(setting.values) for setting in reply.settings}
+
+    def _call(self, method, request):
+        try:
+            return method(request, timeout=self.timeout)
+        except grpc.RpcError as error:
+            raise service_error(error, self.address) from None
+
+    def __repr__(self) -> str:
+        return f"intent.Compiler({self.address!r})"
+
+
+def client_info() -> compile_pb2.ClientInfo:
+    major, minor = PROTOCOL
+    return compile_pb2.ClientInfo(protocol_major=major, protocol_minor=minor, producer=PRODUCER)
+
+
+def service_error(error: grpc.RpcError, address: str) -> ServiceError:
+    """The ServiceError for a call that ended with a status."""
+    status = error.code().name
+    trailers = {key: value for key, value in error.trailing_metadata() or ()}
+    advice = _ADVICE.get(status, "")
+    retry = trailers.get("retry-after-ms")
+    if retry:
+        advice = f"the service is busy; try again in {retry} ms"
+    return ServiceError(
+        f"{address}: {status}: {error.details()}",
+        status=status,
+        advice=advice,
+        request_id=trailers.get("request-id", ""),
+    )
+
+
+_default_lock = threading.Lock()
+_default: Compiler | None = None
+
+
+def resolve(compiler: Compiler | str | None) -> Compiler:
+    """The compiler of a call: given, else that of INTENT_COMPILER, else the embedded daemon."""
+    if isinstance(compiler, Compiler):
+        return compiler
+    if isinstance(compiler, str):
+        return Compiler(compiler)
+    if compiler is not None:
+        raise TypeError(f"compiler is an intent.Compiler or an address, not {type(compiler).__name__}")
+    address = os.environ.get("INTENT_COMPILER")
+    if not address:
+        from . import embedded
+
+        address = embedded.address()
+    global _default
+    with _default_lock:
+        if _default is None or _default.address != address:
+            _default = Compiler(address)
+        return _default
