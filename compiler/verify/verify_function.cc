@@ -286,16 +286,15 @@ class FunctionVerifier {
     ordinal_ = op.ordinal;
     frame->op = nullptr;
     const Type& declared = function_.type(op.result);
-    if (frame->op_ok && frame->region_ok) {
+    if (CheckType(declared) && frame->op_ok && frame->region_ok) {
       if (op.kind == OpKind::kReturn) Return(op);
       const std::optional<Type> inferred = InferType(context_, op);
       if (inferred && *inferred != declared) {
-        Fail(DiagnosticCode::kDeclaredType, std::string(InfoOf(op.kind).name) + " gives " +
-                                                Text(*inferred) + " but its result is declared " +
-                                                Text(declared));
+        Fail(DiagnosticCode::kDeclaredType,
+             std::string(InfoOf(op.kind).name) + " gives " + Text(*inferred) +
+                 " but its result is declared " + Text(declared));
       }
     }
-    CheckType(declared);
     Define(op.result);
   }
 
@@ -308,15 +307,16 @@ class FunctionVerifier {
                                    Text(function_.result));
   }
 
-  void CheckType(const Type& type) {
+  bool CheckType(const Type& type) {
     if (const auto fault = FaultOf(type, options_.namer)) {
       Fail(fault->code, fault->text);
-      return;
+      return false;
     }
     bool ok = true;
     type.ForEachExtent([&](const Extent& extent) {
       extent.ForEachLeaf([&](AtomKind kind, uint32_t index) { ok = ok && CheckLeaf(kind, index); });
     });
+    return ok;
   }
 
   bool CheckLeaf(AtomKind kind, uint32_t index) {
