@@ -1,0 +1,160 @@
+"""What the front end refuses: the code, the line and the words of each mistake."""
+
+import pytest
+
+import intent
+
+SIGNATURE = 'def kernel(x: I.In[I.f32, ("N",)], flag: I.bool, out: I.Out[I.f32, ("N",)]):'
+
+
+def kernel(*lines, helpers=""):
+    body = "\n".join("    " + line for line in lines)
+    return f"{helpers}\n\n@intent.kernel\n{SIGNATURE}\n{body}\n"
+
+
+@pytest.mark.parametrize(
+    "code, words, lines",
+    [
+        ("E0801", "unknown intrinsic I.foo", ["out[:] = I.foo(x[:])  # <-"]),
+        ("E0801", "nearest is I.exp", ["out[:] = I.expp(x[:])  # <-"]),
+        ("E0801", "nearest is I.reduce.sum", ["out[:] = x[:] + I.reduce.summ(x[:], axis=0)  # <-"]),
+        ("E0801", "unknown name 'y'", ["out[:] = y  # <-"]),
+        ("E0801", "use I.abs", ["out[:] = abs(x[:])  # <-"]),
+        ("E0803", "no parameter 'keepdim'", ["out[:] = I.reduce.sum(x[:], axis=0, keepdim=True)  # <-"]),
+        ("E0803", "acc_dtype", ["out[:] = I.dot(x[:], x[:])  # <-"]),
+        ("E0303", "a domain is not an axis", ["d = I.domain(0, 4)", "out[:] = I.reduce.sum(x[:], axis=d)  # <-"]),
+        ("E0701", "compile time", ["out[:] = I.exp2(x[:], approximate=flag)  # <-"]),
+        ("E0701", "compile-time integer", ["out[:] = I.reduce.sum(x[:], axis=x.shape[0])  # <-"]),
+        ("E0401", "I.select", ["out[:] = x[:]", "if x[:] > 0.0:  # <-", "    out[:] = -x[:]"]),
+        ("E0401", "scalar bool", ["while x[0]:  # <-", "    pass", "out[:] = x[:]"]),
+        ("E0403", "'a' is defined before the parallel loop", [
+            "a = x[0]",
+            "for i in I.parallel(I.domain(0, 4)):",
+            "    a = a + 1.0  # <-",
+            "out[:] = a",
+        ]),
+        ("E0404", "break", ["for i in I.parallel(I.domain(0, 4)):", "    break  # <-", "out[:] = x[:]"]),
+        ("E0404", "return", ["for i in I.parallel(I.domain(0, 4)):", "    return  # <-", "out[:] = x[:]"]),
+        ("E0405", "not every branch", ["if flag:", "    y = x[:]", "out[:] = y  # <-"]),
+        ("E0405", "one iteration", ["for i in range(4):", "    y = x[:]", "out[:] = y  # <-"]),
+        ("E0405", "variable of the loop", ["for i in range(4):", "    out[:] = x[:]", "out[i] = 1.0  # <-"]),
+        ("E0405", "before this use", ["out[:] = y  # <-", "y = x[:]"]),
+        ("E0402", "'a' is carried through the loop", [
+            "a = I.cast(0.0, I.f32)",
+            "for i in range(4):  # <-",
+            "    a = a + x[:]",
+            "out[:] = a",
+        ]),
+        ("E0407", "'a' is f32 in one branch and i32 in the other", [
+            "if flag:  # <-",
+            "    a = I.cast(1, I.f32)",
+            "else:",
+            "    a = I.cast(1, I.i32)",
+            "out[:] = a",
+        ]),
+        ("E0806", "a kernel returns nothing", ["out[:] = x[:]", "return x[:]  # <-"]),
+        ("E0505", "escape", ["w = I.buffer((4,), I.f32)", "out[:] = x[:]", "return w  # <-"]),
+        ("E0802", "a comprehension", ["out[:] = [v for v in x]  # <-"]),
+        ("E0802", "with", ["with x:  # <-", "    pass"]),
+        ("E0802", "else behind a loop", ["for i in range(4):", "    pass", "else:", "    out[:] = x[:]  # <-"]),
+        ("E0802", "I.matmul", ["out[:] = x[:] @ x[:]  # <-"]),
+        ("E0307", "a slice has no step", ["out[:] = x[0:4:2]  # <-"]),
+        ("E0204", "only a tuple can be unpacked", ["a, b = x[:]  # <-", "out[:] = a"]),
+        ("E0204", "2 names for a tuple of 3", ["a, b = (1, 2, 3)  # <-", "out[:] = a"]),
+        ("E0203", "128 bits", [f"out[:] = x[:] + {2**200}  # <-"]),
+    ],
+)
+def test_refusals(error_of, code, words, lines):
+    found = error_of(kernel(*lines))
+    assert found.code == code
+    assert words in found.message
+
+
+def test_a_helper_may_not_call_itself(error_of):
+    helpers = "@intent.fn\ndef f(a):\n    if a > 0.0:\n        return a\n    return f(a + 1.0)  # <-\n"
+    found = error_of(kernel("out[:] = f(x[0])", helpers=helpers))
+    assert found.code == "E0406" and "recurse" in found.message
+
+
+def test_paths_of_a_helper_return_one_type(error_of):
+    helpers = "@intent.fn\ndef f(a):\n    if a > 0.0:  # <-\n        return a\n    return I.cast(1, I.i64)\n"
+    found = error_of(kernel("out[:] = I.cast(f(x[0]), I.f32)", helpers=helpers))
+    assert found.code == "E0806" and "f32" in found.message and "i64" in found.message
+
+
+def test_a_mistake_in_a_helper_is_reported_once_and_in_the_helper(error_of):
+    helpers = "@intent.fn\ndef f(a):\n    return I.foo(a)  # <-\n"
+    assert error_of(kernel("out[:] = f(x[:]) + f(x[:])", "out[:] = f(x[:])", helpers=helpers)).code == "E0801"
+
+
+def test_several_mistakes_are_reported_at_once(refused):
+    found, marked = refused(kernel("a = I.foo(x[:])  # <-", "b = x[:] % 2.0  # <-", "out[:] = a + b", "out[:] = c  # <-"))
+    assert [d.line for d in found] == marked
+
+
+def test_an_error_shows_its_line_and_a_caret(error_of):
+    lines = str(error_of(kernel("out[:] = I.foo(x[:])  # <-"))).splitlines()
+    assert lines[0].endswith("error E0801: unknown intrinsic I.foo; the nearest is I.floor") or "I.foo" in lines[0]
+    assert lines[1].endswith("out[:] = I.foo(x[:])  # <-")
+    assert lines[1].index("I.foo") == lines[2].index("^")
+
+
+def test_columns_count_bytes_and_carets_characters(error_of):
+    found = error_of(kernel("größe = I.foo(x[:])  # <-", "out[:] = x[:]"))
+    lines = str(found).splitlines()
+    assert lines[1].index("I.foo") == lines[2].index("^")
+
+
+@pytest.mark.parametrize(
+    "parameters, code, words",
+    [
+        ('x: I.In[I.f32, ("N",), I.constraints(alias="a", noalias=True)]', "E0506", "alias"),
+        ("x", "E0804", "needs an annotation"),
+        ("x: float", "E0804", "neither a view"),
+        ("x: I.In[I.f32]", "E0804", "dtype and a shape"),
+        ("x: I.In[I.f32, 4]", "E0804", "tuple"),
+        ("x: I.In[I.f32, (-1,)]", "E0804", "-1"),
+        ('x: I.In[I.f32, ("2N",)]', "E0804", "2N"),
+        ("x: I.f32 = 1.0", "E0804", "no default"),
+        ("x: I.Constexpr[str]", "E0804", "constexpr"),
+        ("x: I.Constexpr[int] = 1.5", "E0703", "takes int"),
+        ("*x: I.f32", "E0804", "* or **"),
+    ],
+)
+def test_signatures(error_of, parameters, code, words):
+    found = error_of(f"@intent.kernel\ndef kernel(\n    {parameters},  # <-\n):\n    pass\n")
+    assert found.code == code and words in found.message
+
+
+def test_expansion_is_bounded(refused):
+    helpers = "".join(
+        f"@intent.fn\ndef f{i}(a):\n    return f{i - 1}(f{i - 1}(f{i - 1}(f{i - 1}(a))))\n\n\n" for i in range(1, 12)
+    )
+    found, _ = refused(kernel("out[:] = f11(x[:])", helpers="@intent.fn\ndef f0(a):\n    return a + 1.0\n\n\n" + helpers))
+    assert found[-1].code == "E0901"
+
+
+def test_early_exits_copy_what_follows_only_so_often(refused):
+    branches = [line for i in range(8) for line in (f"if x[{i}] > 0.0:", f"    if x[{i}] > 1.0:", "        return", f"    out[{i}] = 1.0")]
+    found, _ = refused(kernel(*branches, "out[:] = x[:]"))
+    assert found[0].code == "E0901" and "compiled more than" in found[0].message
+
+
+def test_a_kernel_without_source_says_how_to_give_it():
+    scope = {"intent": intent}
+    exec("import intent.language as I\n@intent.kernel\ndef kernel(x: I.f32):\n    pass\n", scope)
+    with pytest.raises(intent.CompileError) as caught:
+        intent.lower(scope["kernel"])
+    assert caught.value.diagnostics[0].code == "E0805" and "source=" in str(caught.value)
+
+
+def test_a_kernel_is_not_called():
+    with pytest.raises(TypeError, match="compile it"):
+        intent.kernel(lambda: None, source="def f():\n    pass\n")()
+
+
+def test_an_intrinsic_is_not_called_outside_a_kernel():
+    import intent.language as I
+
+    with pytest.raises(TypeError, match="I.exp"):
+        I.exp(1.0)
