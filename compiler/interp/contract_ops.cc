@@ -80,9 +80,9 @@ bool Contains(const std::vector<int64_t>& axes, int64_t axis) {
 }
 
 int64_t Product(const Shape& shape, const std::vector<int64_t>& axes) {
-  int64_t product = 1;
-  for (int64_t axis : axes) product *= shape[static_cast<size_t>(axis)];
-  return product;
+  Shape extents;
+  for (int64_t axis : axes) extents.push_back(shape[static_cast<size_t>(axis)]);
+  return CountOf(extents);
 }
 
 std::vector<int64_t> Concat(std::initializer_list<std::vector<int64_t>> parts) {
@@ -280,9 +280,8 @@ RuntimeValue Machine::SparseContract(const Op& op) {
              std::to_string(*logical));
     return {};
   }
-  int64_t outer = 1, inner = 1;
-  for (int64_t i = 0; i < axis; ++i) outer *= shape[static_cast<size_t>(i)];
-  for (size_t i = static_cast<size_t>(axis) + 1; i < shape.size(); ++i) inner *= shape[i];
+  const int64_t outer = CountOf(std::span(shape).first(static_cast<size_t>(axis)));
+  const int64_t inner = CountOf(std::span(shape).subspan(static_cast<size_t>(axis) + 1));
   shape[static_cast<size_t>(axis)] = *logical;
   auto spread = NewTensor(op, compressed.dtype(), shape);
   if (failed()) return {};

@@ -13,23 +13,19 @@
 namespace intent::interp {
 namespace {
 
-int64_t Product(const Shape& shape) {
-  int64_t product = 1;
-  for (int64_t extent : shape) product *= extent;
-  return product;
-}
-
 // A component's members, moved to the front: `count` of them, each of the retained shape.
 struct Layout {
   std::vector<int64_t> axes;  // the permutation: folded axes, then retained ones
   Shape retained;
-  int64_t count = 1;
+  int64_t count = 0;
   bool in_place = true;  // the permutation changes nothing
 };
 
 Layout LayoutOf(const Shape& shape, const std::vector<int64_t>& folded) {
   Layout layout{.axes = folded};
-  for (int64_t axis : folded) layout.count *= shape[static_cast<size_t>(axis)];
+  Shape extents;
+  for (int64_t axis : folded) extents.push_back(shape[static_cast<size_t>(axis)]);
+  layout.count = CountOf(extents);
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     if (std::find(folded.begin(), folded.end(), static_cast<int64_t>(axis)) != folded.end()) {
       continue;
@@ -87,7 +83,7 @@ RuntimeValue Machine::Reduce(const Op& op) {
 Machine::Leaves Machine::ReduceTree(const Op& op, const Combiner& combiner, Leaves members,
                                     int64_t count, const Leaves& identity,
                                     const std::vector<Shape>& retained) {
-  const int64_t width = Product(retained[0]);
+  const int64_t width = CountOf(retained[0]);
   for (const Shape& shape : retained) {
     if (shape == retained[0]) continue;
     Fail(ErrorKind::kBadShape, op, "components of a reduction retain different shapes");
@@ -166,7 +162,7 @@ Machine::Leaves Machine::ReduceMembers(const Op& op, const Combiner& combiner,
         [&](int64_t i) {
           Leaves slice;
           for (size_t c = 0; c < members.size(); ++c) {
-            slice.push_back(members[c].tensor().Run(i * Product(retained[c]), retained[c]));
+            slice.push_back(members[c].tensor().Run(i * CountOf(retained[c]), retained[c]));
           }
           return slice;
         },
@@ -181,7 +177,7 @@ Machine::Leaves Machine::ReduceMembers(const Op& op, const Combiner& combiner,
     results.push_back(NewTensor(op, members[c].dtype(), retained[c]));
     if (failed()) return {};
   }
-  const int64_t width = Product(retained[0]);
+  const int64_t width = CountOf(retained[0]);
   for (int64_t j = 0; j < width; ++j) {
     Leaves start;
     for (const RuntimeValue& leaf : identity) {
@@ -259,7 +255,7 @@ Machine::Tensors Machine::ScanLifted(const Op& op, const Combiner& combiner, con
                                      const Leaves& identity, bool inclusive) {
   const Shape& shape = members[0]->shape();
   const Shape slice(shape.begin() + 1, shape.end());
-  const int64_t width = Product(slice), count = shape[0];
+  const int64_t width = CountOf(slice), count = shape[0];
   Leaves start, first, flat;
   for (size_t c = 0; c < members.size(); ++c) {
     if (members[c]->shape() != shape) {
@@ -360,7 +356,7 @@ Machine::Tensors Machine::ScanMembers(const Op& op, const Combiner& combiner,
     slices.emplace_back(member->shape().begin() + 1, member->shape().end());
   }
   const int64_t count = members[0]->shape()[0];
-  const int64_t lanes = combiner.OnSlices() ? 1 : Product(slices[0]);
+  const int64_t lanes = combiner.OnSlices() ? 1 : CountOf(slices[0]);
   for (int64_t lane = 0; lane < lanes; ++lane) {
     Leaves state;
     for (size_t c = 0; c < members.size(); ++c) {
@@ -377,7 +373,7 @@ Machine::Tensors Machine::ScanMembers(const Op& op, const Combiner& combiner,
       Leaves member;
       for (size_t c = 0; c < members.size(); ++c) {
         if (combiner.OnSlices()) {
-          member.push_back(members[c]->Run(i * Product(slices[c]), slices[c]));
+          member.push_back(members[c]->Run(i * CountOf(slices[c]), slices[c]));
         } else {
           member.push_back(members[c]->At(i * lanes + lane));
         }
@@ -390,7 +386,7 @@ Machine::Tensors Machine::ScanMembers(const Op& op, const Combiner& combiner,
           results[c]->Set(i * lanes + lane, shown[c].scalar());
         } else {
           CopyBytes(
-              results[c]->mutable_data() + i * Product(slices[c]) * results[c]->element_bytes(),
+              results[c]->mutable_data() + i * CountOf(slices[c]) * results[c]->element_bytes(),
               shown[c].tensor());
         }
       }

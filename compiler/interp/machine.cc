@@ -40,23 +40,26 @@ std::optional<RuntimeError> CheckView(size_t parameter, const Type& type,
     return ArgumentError(parameter, "a view of rank " + std::to_string(view.extents.size()) +
                                         " where the kernel takes rank " + std::to_string(rank));
   }
-  __int128 low = view.offset, high = view.offset;
   bool empty = false;
   for (size_t axis = 0; axis < rank; ++axis) {
-    const int64_t extent = view.extents[axis];
-    if (extent < 0) {
-      return ArgumentError(parameter, "a negative extent " + Text(extent),
+    if (view.extents[axis] < 0) {
+      return ArgumentError(parameter, "a negative extent " + Text(view.extents[axis]),
                            static_cast<int32_t>(axis));
     }
-    if (extent == 0) {
-      empty = true;
-      continue;
-    }
-    const __int128 reach = static_cast<__int128>(extent - 1) * view.strides[axis];
-    (reach < 0 ? low : high) += reach;
+    empty |= view.extents[axis] == 0;
   }
-  const __int128 bytes = StorageBytes(type.dtype());
-  if (!empty && (low < 0 || (high + 1) * bytes > view.allocation_bytes)) {
+  if (empty) return std::nullopt;
+  // The lowest and highest element; both only move outwards, so a step outside is final and the
+  // sums stay far from overflow.
+  const __int128 elements = view.allocation_bytes / StorageBytes(type.dtype());
+  __int128 low = view.offset, high = view.offset;
+  bool inside = low >= 0 && high < elements;
+  for (size_t axis = 0; inside && axis < rank; ++axis) {
+    const __int128 reach = static_cast<__int128>(view.extents[axis] - 1) * view.strides[axis];
+    (reach < 0 ? low : high) += reach;
+    inside = low >= 0 && high < elements;
+  }
+  if (!inside) {
     return ArgumentError(parameter, "a view that leaves its allocation of " +
                                         Text(view.allocation_bytes) + " bytes");
   }
@@ -126,7 +129,8 @@ std::optional<RuntimeError> Machine::RunKernel(std::span<const Argument> argumen
         return ArgumentError(i, "a scalar of " + std::string(DTypeName(scalar->dtype)) +
                                     " where the kernel takes " + type.ToString());
       }
-      slot = scalar->dtype == DType::kBool ? numerics::MakeBool(scalar->bits != 0) : *scalar;
+      // Through memory: bits beyond the dtype's do not count.
+      slot = numerics::LoadScalar(scalar->dtype, &scalar->bits);
       continue;
     }
     const auto& view = std::get<ViewArgument>(arguments[i]);

@@ -159,7 +159,6 @@ class Machine {
   };
   std::optional<RegionSource> SourceOf(const Op& op);
   Leaves SliceOf(const Op& op, const Leaves& source, int64_t axis, int64_t first, int64_t extent);
-  RuntimeValue SpreadTo(const Op& op, const RuntimeValue& value, const Type& type);
   RuntimeValue RegionFold(const Op& op);
   RuntimeValue RegionScan(const Op& op);
 

@@ -138,10 +138,6 @@ std::optional<IndexAccess> Machine::Access(const Op& op, const IndexAttr& attr,
     }
     terms.push_back(std::move(term));
   }
-  // Missing trailing axes are whole.
-  size_t axes = 0;
-  for (const IndexAccess::Term& term : terms) axes += term.kind != IndexTermKind::kNewAxis;
-  for (; axes < resource.extents.size(); ++axes) terms.push_back({});
   std::string error;
   auto access = IndexAccess::Make(resource, terms, &budget_, &error);
   if (!access) {

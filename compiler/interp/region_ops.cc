@@ -57,21 +57,6 @@ Machine::Leaves Machine::SliceOf(const Op& op, const Leaves& source, int64_t axi
   return slices;
 }
 
-// The identity with its leaves spread to the shapes of the summary's type.
-RuntimeValue Machine::SpreadTo(const Op& op, const RuntimeValue& value, const Type& type) {
-  const std::vector<Type> types = LeafTypes(type);
-  Leaves leaves = LeavesOf(value);
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    if (!types[i].IsTensor()) continue;
-    const std::optional<Shape> shape = EvaluateShape(op, types[i]);
-    if (!shape) return {};
-    leaves[i] = TensorPtr(BroadcastTo(op, leaves[i], *shape));
-    if (failed()) return {};
-  }
-  size_t next = 0;
-  return Rebuild(type, leaves, &next);
-}
-
 std::optional<Machine::RegionSource> Machine::SourceOf(const Op& op) {
   RegionSource source{.components = LeavesOf(Get(op, 0))};
   source.axis = op.attr<RegionAttr>().axis.value;
@@ -104,7 +89,7 @@ RuntimeValue Machine::RegionFold(const Op& op) {
     }
     total = std::move(summary);
   }
-  return total ? *total : SpreadTo(op, Get(op, 1), ResultType(op));
+  return total ? *total : Get(op, 1);
 }
 
 RuntimeValue Machine::RegionScan(const Op& op) {

@@ -97,6 +97,12 @@ std::vector<int64_t> DenseStrides(std::span<const int64_t> extents) {
   return strides;
 }
 
+int64_t CountOf(std::span<const int64_t> extents) {
+  uint64_t count = 1;
+  for (int64_t extent : extents) count *= static_cast<uint64_t>(extent);
+  return static_cast<int64_t>(count);
+}
+
 void CopyStrided(int64_t element_bytes, std::span<const int64_t> extents, const std::byte* source,
                  std::span<const int64_t> source_strides, std::byte* target,
                  std::span<const int64_t> target_strides) {

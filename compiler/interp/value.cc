@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "compiler/interp/strided.h"
 #include "compiler/numerics/scalar.h"
 
 namespace intent::interp {
@@ -24,14 +25,10 @@ Storage::~Storage() {
 Tensor::Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, int64_t first_element)
     : dtype_(dtype),
       shape_(std::move(shape)),
-      count_(1),
+      count_(CountOf(shape_)),
       first_(first_element),
       storage_(std::move(storage)),
-      data_(storage_->data() + first_ * StorageBytes(dtype)) {
-  for (int64_t extent : shape_) {
-    count_ = static_cast<int64_t>(static_cast<uint64_t>(count_) * static_cast<uint64_t>(extent));
-  }
-}
+      data_(storage_->data() + first_ * StorageBytes(dtype)) {}
 
 int64_t Tensor::element_bytes() const { return StorageBytes(dtype_); }
 
