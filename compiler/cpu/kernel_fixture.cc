@@ -175,7 +175,7 @@ void ExpectSame(const std::string& text, const std::vector<ViewArgument>& views,
   if (testing::Test::HasFailure()) return;
   const Outcome expected = RunInterpreted(*program, views, scalars);
   for (const std::string& target : RunnableTargets()) {
-    for (int level : {0, 1, 2}) {
+    for (int level : {0, 2}) {
       const Outcome got = RunCompiled(*program, views, scalars, target, level);
       EXPECT_EQ(got.status, expected.status) << target << " level " << level << "\n" << text;
       EXPECT_EQ(got.error.ordinal, expected.error.ordinal);

@@ -1,11 +1,13 @@
 #include "compiler/cpu/loader.h"
 
+#include <elf.h>
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/cpu/imports.h"
@@ -15,6 +17,21 @@ namespace intent::cpu {
 namespace {
 
 namespace orc = llvm::orc;
+
+// A relocatable ELF object for this host's architecture.
+bool IsForHost(std::string_view object) {
+#if defined(__x86_64__)
+  constexpr Elf64_Half kMachine = EM_X86_64;
+#else
+  constexpr Elf64_Half kMachine = EM_AARCH64;
+#endif
+  Elf64_Ehdr header;
+  if (object.size() < sizeof(header)) return false;
+  std::memcpy(&header, object.data(), sizeof(header));
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_type == ET_REL &&
+         header.e_machine == kMachine;
+}
 
 // Code is placed in slabs of this size: few memory mappings, and an error instead of a crash where
 // the system has no more.
@@ -86,6 +103,9 @@ class OrcKernel final : public LoadedKernel {
 
 absl::StatusOr<std::unique_ptr<LoadedKernel>> LoadObject(std::string_view object,
                                                          const std::string& entry_symbol) {
+  if (!IsForHost(object)) {
+    return absl::InvalidArgumentError("not a relocatable ELF object for this host");
+  }
   auto session = SharedSession();
   if (!session.ok()) return session.status();
   orc::LLJIT& jit = *(*session)->jit;
