@@ -22,41 +22,61 @@ def kernel(*lines, helpers=""):
         ("E0801", "use I.abs", ["out[:] = abs(x[:])  # <-"]),
         ("E0803", "no parameter 'keepdim'", ["out[:] = I.reduce.sum(x[:], axis=0, keepdim=True)  # <-"]),
         ("E0803", "acc_dtype", ["out[:] = I.dot(x[:], x[:])  # <-"]),
-        ("E0303", "a domain is not an axis", ["d = I.domain(0, 4)", "out[:] = I.reduce.sum(x[:], axis=d)  # <-"]),
+        (
+            "E0303",
+            "a domain is not an axis",
+            ["d = I.domain(0, 4)", "out[:] = I.reduce.sum(x[:], axis=d)  # <-"],
+        ),
         ("E0701", "compile time", ["out[:] = I.exp2(x[:], approximate=flag)  # <-"]),
         ("E0701", "compile-time integer", ["out[:] = I.reduce.sum(x[:], axis=x.shape[0])  # <-"]),
         ("E0401", "I.select", ["out[:] = x[:]", "if x[:] > 0.0:  # <-", "    out[:] = -x[:]"]),
         ("E0401", "scalar bool", ["while x[0]:  # <-", "    pass", "out[:] = x[:]"]),
-        ("E0403", "'a' is defined before the parallel loop", [
-            "a = x[0]",
-            "for i in I.parallel(I.domain(0, 4)):",
-            "    a = a + 1.0  # <-",
-            "out[:] = a",
-        ]),
+        (
+            "E0403",
+            "'a' is defined before the parallel loop",
+            [
+                "a = x[0]",
+                "for i in I.parallel(I.domain(0, 4)):",
+                "    a = a + 1.0  # <-",
+                "out[:] = a",
+            ],
+        ),
         ("E0404", "break", ["for i in I.parallel(I.domain(0, 4)):", "    break  # <-", "out[:] = x[:]"]),
         ("E0404", "return", ["for i in I.parallel(I.domain(0, 4)):", "    return  # <-", "out[:] = x[:]"]),
         ("E0405", "not every branch", ["if flag:", "    y = x[:]", "out[:] = y  # <-"]),
         ("E0405", "one iteration", ["for i in range(4):", "    y = x[:]", "out[:] = y  # <-"]),
         ("E0405", "variable of the loop", ["for i in range(4):", "    out[:] = x[:]", "out[i] = 1.0  # <-"]),
         ("E0405", "before this use", ["out[:] = y  # <-", "y = x[:]"]),
-        ("E0402", "'a' is carried through the loop", [
-            "a = I.cast(0.0, I.f32)",
-            "for i in range(4):  # <-",
-            "    a = a + x[:]",
-            "out[:] = a",
-        ]),
-        ("E0407", "'a' is f32 in one branch and i32 in the other", [
-            "if flag:  # <-",
-            "    a = I.cast(1, I.f32)",
-            "else:",
-            "    a = I.cast(1, I.i32)",
-            "out[:] = a",
-        ]),
+        (
+            "E0402",
+            "'a' is carried through the loop",
+            [
+                "a = I.cast(0.0, I.f32)",
+                "for i in range(4):  # <-",
+                "    a = a + x[:]",
+                "out[:] = a",
+            ],
+        ),
+        (
+            "E0407",
+            "'a' is f32 in one branch and i32 in the other",
+            [
+                "if flag:  # <-",
+                "    a = I.cast(1, I.f32)",
+                "else:",
+                "    a = I.cast(1, I.i32)",
+                "out[:] = a",
+            ],
+        ),
         ("E0806", "a kernel returns nothing", ["out[:] = x[:]", "return x[:]  # <-"]),
         ("E0505", "escape", ["w = I.buffer((4,), I.f32)", "out[:] = x[:]", "return w  # <-"]),
         ("E0802", "a comprehension", ["out[:] = [v for v in x]  # <-"]),
         ("E0802", "with", ["with x:  # <-", "    pass"]),
-        ("E0802", "else behind a loop", ["for i in range(4):", "    pass", "else:", "    out[:] = x[:]  # <-"]),
+        (
+            "E0802",
+            "else behind a loop",
+            ["for i in range(4):", "    pass", "else:", "    out[:] = x[:]  # <-"],
+        ),
         ("E0802", "I.matmul", ["out[:] = x[:] @ x[:]  # <-"]),
         ("E0307", "a slice has no step", ["out[:] = x[0:4:2]  # <-"]),
         ("E0204", "only a tuple can be unpacked", ["a, b = x[:]  # <-", "out[:] = a"]),
@@ -88,13 +108,18 @@ def test_a_mistake_in_a_helper_is_reported_once_and_in_the_helper(error_of):
 
 
 def test_several_mistakes_are_reported_at_once(refused):
-    found, marked = refused(kernel("a = I.foo(x[:])  # <-", "b = x[:] % 2.0  # <-", "out[:] = a + b", "out[:] = c  # <-"))
+    found, marked = refused(
+        kernel("a = I.foo(x[:])  # <-", "b = x[:] % 2.0  # <-", "out[:] = a + b", "out[:] = c  # <-")
+    )
     assert [d.line for d in found] == marked
 
 
 def test_an_error_shows_its_line_and_a_caret(error_of):
     lines = str(error_of(kernel("out[:] = I.foo(x[:])  # <-"))).splitlines()
-    assert lines[0].endswith("error E0801: unknown intrinsic I.foo; the nearest is I.floor") or "I.foo" in lines[0]
+    assert (
+        lines[0].endswith("error E0801: unknown intrinsic I.foo; the nearest is I.floor")
+        or "I.foo" in lines[0]
+    )
     assert lines[1].endswith("out[:] = I.foo(x[:])  # <-")
     assert lines[1].index("I.foo") == lines[2].index("^")
 
@@ -128,14 +153,21 @@ def test_signatures(error_of, parameters, code, words):
 
 def test_expansion_is_bounded(refused):
     helpers = "".join(
-        f"@intent.fn\ndef f{i}(a):\n    return f{i - 1}(f{i - 1}(f{i - 1}(f{i - 1}(a))))\n\n\n" for i in range(1, 12)
+        f"@intent.fn\ndef f{i}(a):\n    return f{i - 1}(f{i - 1}(f{i - 1}(f{i - 1}(a))))\n\n\n"
+        for i in range(1, 12)
     )
-    found, _ = refused(kernel("out[:] = f11(x[:])", helpers="@intent.fn\ndef f0(a):\n    return a + 1.0\n\n\n" + helpers))
+    found, _ = refused(
+        kernel("out[:] = f11(x[:])", helpers="@intent.fn\ndef f0(a):\n    return a + 1.0\n\n\n" + helpers)
+    )
     assert found[-1].code == "E0901"
 
 
 def test_early_exits_copy_what_follows_only_so_often(refused):
-    branches = [line for i in range(8) for line in (f"if x[{i}] > 0.0:", f"    if x[{i}] > 1.0:", "        return", f"    out[{i}] = 1.0")]
+    branches = [
+        line
+        for i in range(8)
+        for line in (f"if x[{i}] > 0.0:", f"    if x[{i}] > 1.0:", "        return", f"    out[{i}] = 1.0")
+    ]
     found, _ = refused(kernel(*branches, "out[:] = x[:]"))
     assert found[0].code == "E0901" and "compiled more than" in found[0].message
 

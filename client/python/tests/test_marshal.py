@@ -110,7 +110,11 @@ def test_views_of_different_types_keep_their_alignment():
         (np.zeros((2, 2), np.float32), ValueError, "x has 1 axes"),
         ([1.0, 2.0], TypeError, "x takes an array, not list"),
         (np.float32(1.0), TypeError, "x takes an array"),
-        (np.frombuffer(bytes(17), np.uint8)[1:].view(np.float32), ValueError, "x is written to, but its array is read-only"),
+        (
+            np.frombuffer(bytes(17), np.uint8)[1:].view(np.float32),
+            ValueError,
+            "x is written to, but its array is read-only",
+        ),
         (np.zeros(33, np.uint8)[1:33].view(np.float32), ValueError, "x: the array is not aligned"),
         (np.zeros(9, np.dtype([("a", "f4"), ("b", "u1")]))["a"], ValueError, "x: "),
     ],
@@ -174,7 +178,18 @@ def test_narrow_scalars_round_once(dtype):
 
 @pytest.mark.parametrize(
     "value, dtype",
-    [(300, "u8"), (-1, "u32"), (1.5, "i32"), (True, "i32"), (1, "bool"), (2**24 + 1, "f32"), (1e39, "f32"), (10**400, "f64"), ("1", "i8"), (449, "f8e4m3fn")],
+    [
+        (300, "u8"),
+        (-1, "u32"),
+        (1.5, "i32"),
+        (True, "i32"),
+        (1, "bool"),
+        (2**24 + 1, "f32"),
+        (1e39, "f32"),
+        (10**400, "f64"),
+        ("1", "i8"),
+        (449, "f8e4m3fn"),
+    ],
 )
 def test_scalars_that_do_not_fit(value, dtype):
     with pytest.raises(Misfit):

@@ -58,7 +58,11 @@ def find(x, limit):
                 return I.cast(i * 10 + j, I.f32), True
     return 0.0, False
 """
-    lines = ["a, found = find(x[:], 3.5)", "b, lost = find(x[:], 99.0)", "out[:] = a if found and not lost else -1.0"]
+    lines = [
+        "a, found = find(x[:], 3.5)",
+        "b, lost = find(x[:], 99.0)",
+        "out[:] = a if found and not lost else -1.0",
+    ]
     assert run(*lines, helpers=helpers)[0] == 21.0
 
 
@@ -75,22 +79,47 @@ def scale(x):
 
 
 def test_continue_skips_the_rest_of_an_iteration(run):
-    lines = ["t = I.cast(0.0, I.f32)", "for v in range(4):", "    if x[v] < 0.0:", "        continue", "    t = t + x[v]", "out[:] = t"]
+    lines = [
+        "t = I.cast(0.0, I.f32)",
+        "for v in range(4):",
+        "    if x[v] < 0.0:",
+        "        continue",
+        "    t = t + x[v]",
+        "out[:] = t",
+    ]
     assert run(*lines)[0] == 4.5
 
 
 def test_a_kernel_may_return_early(run):
-    lines = ["out[:] = x[:]", "for i in range(4):", "    if x[i] < 0.0:", "        return", "    out[i] = 9.0"]
+    lines = [
+        "out[:] = x[:]",
+        "for i in range(4):",
+        "    if x[i] < 0.0:",
+        "        return",
+        "    out[i] = 9.0",
+    ]
     assert run(*lines) == [9.0, -2.0, 3.0, 0.5]
 
 
 def test_while_true_with_break(run):
-    lines = ["n = I.cast(1.0, I.f32)", "while True:", "    n = n * 2.0", "    if n > 100.0:", "        break", "out[:] = n"]
+    lines = [
+        "n = I.cast(1.0, I.f32)",
+        "while True:",
+        "    n = n * 2.0",
+        "    if n > 100.0:",
+        "        break",
+        "out[:] = n",
+    ]
     assert run(*lines)[0] == 128.0
 
 
 def test_a_condition_with_and_guards_its_right_side(run):
-    lines = ["i = I.cast(0, I.index)", "while i < x.shape[0] and x[i] != 3.0:", "    i = i + 1", "out[:] = I.cast(i, I.f32)"]
+    lines = [
+        "i = I.cast(0, I.index)",
+        "while i < x.shape[0] and x[i] != 3.0:",
+        "    i = i + 1",
+        "out[:] = I.cast(i, I.f32)",
+    ]
     assert run(*lines)[0] == 2.0
     assert run(*lines, x=(1.0, 2.0))[0] == 2.0
 
@@ -102,7 +131,10 @@ def test_a_name_bound_to_a_literal_has_its_own_dtype_and_is_still_an_extent(run)
 
 def test_a_literal_argument_takes_the_dtype_it_meets(run):
     helpers = "@intent.fn\ndef f(a, by=0.1, *, times=2):\n    return a * by * times\n"
-    assert run("out[:] = f(x[:]) + f(x[:], times=3.0)", helpers=helpers)[0] == np.float32(0.1) * 2 + np.float32(0.1) * 3
+    assert (
+        run("out[:] = f(x[:]) + f(x[:], times=3.0)", helpers=helpers)[0]
+        == np.float32(0.1) * 2 + np.float32(0.1) * 3
+    )
 
 
 def test_a_literal_argument_may_be_rebound_in_a_branch(run):
@@ -123,12 +155,23 @@ def test_a_literal_condition_is_decided_by_the_front_end(run):
 
 @pytest.mark.parametrize("flag, want", [(True, 3.0), (False, -4.0)])
 def test_arms_of_a_constexpr_branch_may_differ_in_type(run, flag, want):
-    lines = ["if flag:", "    y = (x[0], x[1])", "else:", "    y = x[:]", "if flag:", "    out[:] = y[0] - y[1]", "else:", "    out[:] = y[1] * 2.0"]
+    lines = [
+        "if flag:",
+        "    y = (x[0], x[1])",
+        "else:",
+        "    y = x[:]",
+        "if flag:",
+        "    out[:] = y[0] - y[1]",
+        "else:",
+        "    out[:] = y[1] * 2.0",
+    ]
     assert run(*lines, parameters=", flag: I.Constexpr[bool] = True", flag=flag)[0] == want
 
 
 def test_a_constexpr_selects_values_without_branches(author):
-    module = author(f"@intent.kernel\n{VECTOR}, flag: I.Constexpr[bool]):\n    k = 2 if flag else 3\n    out[:] = x[:] * I.cast(k, I.f32)\n")
+    module = author(
+        f"@intent.kernel\n{VECTOR}, flag: I.Constexpr[bool]):\n    k = 2 if flag else 3\n    out[:] = x[:] * I.cast(k, I.f32)\n"
+    )
     assert " if " not in intent.lower(module.kernel).program.text
     assert intent.interpret(module.kernel, np.ones(1, np.float32), constexprs={"flag": False})[0] == 3.0
 
@@ -204,12 +247,21 @@ def test_source_may_be_given():
 
 
 def test_enumerate_counts_and_coordinates_are_absolute(run):
-    lines = ["out[:] = x[:]", "axis = I.domain(0, 4)", "for n, i in enumerate(axis[1:3]):", "    out[i] = I.cast(n, I.f32)"]
+    lines = [
+        "out[:] = x[:]",
+        "axis = I.domain(0, 4)",
+        "for n, i in enumerate(axis[1:3]):",
+        "    out[i] = I.cast(n, I.f32)",
+    ]
     assert run(*lines) == [1.0, 0.0, 1.0, 0.5]
 
 
 def test_chained_comparisons_and_shapes_are_tuples(run):
-    lines = ["(n,) = x.shape", "inside = 0 < n <= 4", "out[:] = x[2] if inside and len(x.shape) == 1 else 0.0"]
+    lines = [
+        "(n,) = x.shape",
+        "inside = 0 < n <= 4",
+        "out[:] = x[2] if inside and len(x.shape) == 1 else 0.0",
+    ]
     assert run(*lines)[0] == 3.0
 
 

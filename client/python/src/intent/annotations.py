@@ -14,9 +14,9 @@ from typing import Any
 class Enum(enum.Enum):
     """Base of closed enumerations for constexpr parameters: nonempty, unique integer values.
 
-        class Activation(I.Enum):
-            NONE = 0
-            RELU = 1
+    class Activation(I.Enum):
+        NONE = 0
+        RELU = 1
     """
 
 
@@ -59,7 +59,9 @@ class _ViewAnnotation:
 
 In = _ViewAnnotation("In", "A view that is only read: `I.In[dtype, shape]`, shape of integers and symbols.")
 Out = _ViewAnnotation("Out", "A view that is undefined until written: `I.Out[dtype, shape]`.")
-InOut = _ViewAnnotation("InOut", "A view that is read and written, its contents kept: `I.InOut[dtype, shape]`.")
+InOut = _ViewAnnotation(
+    "InOut", "A view that is read and written, its contents kept: `I.InOut[dtype, shape]`."
+)
 
 
 @dataclass(frozen=True)

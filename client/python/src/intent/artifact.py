@@ -227,7 +227,9 @@ class Artifact(Generated):
                 chunk = part.chunk
                 results[chunk.allocation][chunk.offset : chunk.offset + len(chunk.data)] = chunk.data
                 missing[chunk.allocation] -= len(chunk.data)
-        if any(missing.values()) or any(a.writes and i not in results for i, a in enumerate(call.allocations)):
+        if any(missing.values()) or any(
+            a.writes and i not in results for i, a in enumerate(call.allocations)
+        ):
             raise ServiceError("the service's reply ended early", status="DATA_LOSS", advice="call again")
         return results
 

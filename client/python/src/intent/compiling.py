@@ -99,7 +99,9 @@ def _bind(kernel, trace, bindings, request):
             binding.int_value = value
         else:
             binding.float_value = float(value)
-    problems += [unbound(kernel, p) for name, p in parameters.items() if name not in bindings and p.default is None]
+    problems += [
+        unbound(kernel, p) for name, p in parameters.items() if name not in bindings and p.default is None
+    ]
     if problems:
         raise CompileError(problems)
 
@@ -130,7 +132,9 @@ def diagnostics_of(trace, reply) -> list[Diagnostic]:
         severity = "warning" if d.severity else "error"
         source = source_line_of(trace.sources, file, line)
         found.append(
-            Diagnostic(d.code, d.message, file, line, column, end_line, end_column, severity, tuple(notes), source)
+            Diagnostic(
+                d.code, d.message, file, line, column, end_line, end_column, severity, tuple(notes), source
+            )
         )
     return found
 

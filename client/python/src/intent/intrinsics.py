@@ -480,7 +480,9 @@ def quantized_dot(lhs, rhs, lhs_format, rhs_format, acc_dtype):
     """The product of q4_k records [G, 144] with q8_k records [G, 292], as a rank-0 f32 tensor."""
 
 
-quant = Namespace("quant", "Formats of quantised records.", q4_k=Format("quant.q4_k"), q8_k=Format("quant.q8_k"))
+quant = Namespace(
+    "quant", "Formats of quantised records.", q4_k=Format("quant.q4_k"), q8_k=Format("quant.q8_k")
+)
 
 # Storage, atomics, random numbers.
 

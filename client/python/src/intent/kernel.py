@@ -104,7 +104,9 @@ class Helper(Definition):
     decorator = "fn"
 
     def __call__(self, *args, **kwargs):
-        raise TypeError(f"{self.function.__qualname__} is an @intent.fn: only kernels and other helpers can call it")
+        raise TypeError(
+            f"{self.function.__qualname__} is an @intent.fn: only kernels and other helpers can call it"
+        )
 
 
 class Kernel(Definition):

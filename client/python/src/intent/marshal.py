@@ -72,11 +72,15 @@ def bind_shapes(parameters, arrays) -> dict:
         for axis, (extent, actual) in enumerate(zip(parameter.shape, array.shape)):
             if isinstance(extent, int):
                 if extent != actual:
-                    raise ValueError(f"{parameter.name}: axis {axis} has {extent} elements, its array {actual}")
+                    raise ValueError(
+                        f"{parameter.name}: axis {axis} has {extent} elements, its array {actual}"
+                    )
                 continue
             known, first = symbols.setdefault(extent, (actual, parameter.name))
             if known != actual:
-                raise ValueError(f"{extent} is {known} in {first} but {actual} in {parameter.name} (axis {axis})")
+                raise ValueError(
+                    f"{extent} is {known} in {first} but {actual} in {parameter.name} (axis {axis})"
+                )
     return {name: extent for name, (extent, _) in symbols.items()}
 
 
@@ -84,7 +88,9 @@ def output_array(parameter, symbols) -> np.ndarray:
     """A new array for an Out view."""
     missing = [s for s in parameter.shape if isinstance(s, str) and s not in symbols]
     if missing:
-        raise ValueError(f"{parameter.name}: no argument gives the extent {missing[0]}; pass the array itself")
+        raise ValueError(
+            f"{parameter.name}: no argument gives the extent {missing[0]}; pass the array itself"
+        )
     shape = tuple(s if isinstance(s, int) else symbols[s] for s in parameter.shape)
     return np.zeros(shape, numpy_dtype(parameter.dtype))
 
@@ -109,7 +115,9 @@ def as_array(parameter, value) -> np.ndarray:
         raise ValueError(f"{name}: the array is not aligned for {value.dtype}")
     for axis, (extent, stride) in enumerate(zip(value.shape, value.strides)):
         if extent > 1 and value.size and stride % value.itemsize:
-            raise ValueError(f"{name}: the stride of axis {axis}, {stride} bytes, is no multiple of the item size")
+            raise ValueError(
+                f"{name}: the stride of axis {axis}, {stride} bytes, is no multiple of the item size"
+            )
     return value
 
 
@@ -144,7 +152,11 @@ def lay_out(parameters, values) -> Call:
 
 
 def _scalar_error(value):
-    return ValueError if isinstance(value, (int, float, np.generic)) and not isinstance(value, bool) else TypeError
+    return (
+        ValueError
+        if isinstance(value, (int, float, np.generic)) and not isinstance(value, bool)
+        else TypeError
+    )
 
 
 def _range(array) -> tuple[int, int]:

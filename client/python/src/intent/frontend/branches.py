@@ -67,7 +67,9 @@ def merge(state, node, condition, arms, slots):
         merged = {}
         for slot, (value, chosen) in verdict.items():
             count = len(leaves(value))
-            merged[slot] = rebuild(value, iter([chosen[i] if i in chosen else taken[slot, i] for i in range(count)]))
+            merged[slot] = rebuild(
+                value, iter([chosen[i] if i in chosen else taken[slot, i] for i in range(count)])
+            )
         return merged
 
 
@@ -112,13 +114,22 @@ def _yields(state, node, slot, slot_leaves, plan, wanted) -> list:
                 target = wanted[position]
                 hint = target.dtype if target.kind == "scalar" else MATERIALIZE
             state.at(node)
-            leaf = state.builder.materialize(leaf) if hint == MATERIALIZE else state.builder.instantiate(leaf, hint)
+            leaf = (
+                state.builder.materialize(leaf)
+                if hint == MATERIALIZE
+                else state.builder.instantiate(leaf, hint)
+            )
         own.append((position, leaf))
     return own
 
 
 def _comparable(first, second) -> bool:
-    return first is not None and not isinstance(first, Unbound) and not has_poison(first) and same_structure(first, second)
+    return (
+        first is not None
+        and not isinstance(first, Unbound)
+        and not has_poison(first)
+        and same_structure(first, second)
+    )
 
 
 def _compare(state, node, condition, first, second, slots, plan):
@@ -127,7 +138,10 @@ def _compare(state, node, condition, first, second, slots, plan):
     merged, again, disagreement = {}, False, None
     for slot in slots:
         a, b = first.slots.get(slot), second.slots.get(slot)
-        undefined = [x is None and slot not in arm.slots or isinstance(x, Unbound) for x, arm in ((a, first), (b, second))]
+        undefined = [
+            x is None and slot not in arm.slots or isinstance(x, Unbound)
+            for x, arm in ((a, first), (b, second))
+        ]
         if any(undefined):
             again |= any(s == slot for s, _, _ in first.yielded)
             plan.dropped.add(slot)
@@ -211,4 +225,3 @@ def discard(state, arm):
     finally:
         frame.env = env
     state.builder.drop_region()
-

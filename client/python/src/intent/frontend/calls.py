@@ -24,7 +24,9 @@ def call(state, node):
             state.fail("E0803", f"{callee.__name__} takes no keyword arguments in a kernel", node)
         return _BUILTINS[callee](state, node, arguments)
     if isinstance(callee, Kernel):
-        state.fail("E0802", "a kernel cannot be called from a kernel; make the shared part an @intent.fn", node)
+        state.fail(
+            "E0802", "a kernel cannot be called from a kernel; make the shared part an @intent.fn", node
+        )
     what = state.describe(callee) if is_leaf(callee) else repr(callee)
     state.fail("E0801", f"{what} cannot be called in a kernel", node)
 
@@ -79,7 +81,9 @@ def _bind(state, node, helper, tree, arguments, keywords) -> dict:
     positional = [a.arg for a in tree.args.posonlyargs + tree.args.args]
     keyword_only = [a.arg for a in tree.args.kwonlyargs]
     if len(arguments) > len(positional):
-        state.fail("E0803", f"{name!r} takes {len(positional)} positional arguments, not {len(arguments)}", node)
+        state.fail(
+            "E0803", f"{name!r} takes {len(positional)} positional arguments, not {len(arguments)}", node
+        )
     bound = dict(zip(positional, arguments))
     by_name = [a.arg for a in tree.args.args] + keyword_only
     for key, value in keywords.items():
@@ -130,7 +134,9 @@ def _enumerate(state, node, arguments):
 
 def _slice(state, node, arguments):
     if not 1 <= len(arguments) <= 2:
-        state.fail("E0803", "slice takes start and stop; a step is a domain's: I.domain(begin, end, step)", node)
+        state.fail(
+            "E0803", "slice takes start and stop; a step is a domain's: I.domain(begin, end, step)", node
+        )
     start, stop = [None, *arguments] if len(arguments) == 1 else arguments
     return slice(*(x if x is None else state.index_operand(x, "a bound", node) for x in (start, stop)))
 

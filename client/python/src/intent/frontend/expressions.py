@@ -128,7 +128,9 @@ def _binary(state, node):
 
 def apply_binary(state, node, op, left, right):
     if isinstance(op, ast.MatMult):
-        state.fail("E0802", "the operator @ is not part of the language; use I.matmul with its acc_dtype", node)
+        state.fail(
+            "E0802", "the operator @ is not part of the language; use I.matmul with its acc_dtype", node
+        )
     if isinstance(op, ast.Add) and isinstance(left, (tuple, Shape)) and isinstance(right, (tuple, Shape)):
         state.at(node)
         return as_tuple(state, left) + as_tuple(state, right)
@@ -160,7 +162,11 @@ def _compare_two(state, node, op, left, right):
         state.fail("E0802", f"the comparison {type(op).__name__} is not part of the language", node)
     if any(isinstance(x, (annotations.Enum, EnumConstexpr)) for x in (left, right)):
         return _compare_enums(state, node, op, left, right)
-    if isinstance(left, dtypes.DType) and isinstance(right, dtypes.DType) and isinstance(op, (ast.Eq, ast.NotEq)):
+    if (
+        isinstance(left, dtypes.DType)
+        and isinstance(right, dtypes.DType)
+        and isinstance(op, (ast.Eq, ast.NotEq))
+    ):
         return (left is right) == isinstance(op, ast.Eq)
     left = state.operand(left, "the left side of a comparison", node)
     right = state.operand(right, "the right side of a comparison", node)
@@ -213,7 +219,7 @@ def _bool(state, node):
     conjunction = isinstance(node.op, ast.And)
     word = "and" if conjunction else "or"
     left = evaluate(state, node.values[0])
-    for place, right_node in enumerate(node.values[1:], 1):
+    for right_node in node.values[1:]:
         if isinstance(left, bool):
             if left != conjunction:
                 return left
@@ -224,7 +230,9 @@ def _bool(state, node):
         if short:
             # The right side may fail or cost something: it happens only where it decides.
             def decide(right_node=right_node):
-                return condition(state, evaluate(state, right_node), f"the right side of `{word}`", right_node)
+                return condition(
+                    state, evaluate(state, right_node), f"the right side of `{word}`", right_node
+                )
 
             arms = (decide, lambda: False) if conjunction else (lambda: True, decide)
             left = branches.choose(state, node, left, *arms)
@@ -256,7 +264,11 @@ def _attribute(state, node):
         if name in base.names:
             return base.fields[base.names.index(name)]
         state.fail("E0801", f"the record has no field {name!r}; its fields are {', '.join(base.names)}", node)
-    if isinstance(base, core.Operand) and name == "shape" and state.kind(base) in ("view", "tensor", "buffer"):
+    if (
+        isinstance(base, core.Operand)
+        and name == "shape"
+        and state.kind(base) in ("view", "tensor", "buffer")
+    ):
         return Shape(base, state.builder.type_of(base).rank)
     if isinstance(base, (types.ModuleType, intrinsics.Intrinsic, intrinsics.Namespace)):
         return _member(state, base, name, node)
@@ -265,7 +277,11 @@ def _attribute(state, node):
             return base[name]
         state.fail("E0801", f"{base.__name__} has no member {name!r}", node)
     if is_leaf(base) or isinstance(base, (tuple, Domain, Shape)):
-        what = "a scalar" if is_leaf(base) and state.kind(base) in ("scalar", "literal") else state.describe(base)
+        what = (
+            "a scalar"
+            if is_leaf(base) and state.kind(base) in ("scalar", "literal")
+            else state.describe(base)
+        )
         hint = "; only views, buffers and tensors have a shape" if name == "shape" else ""
         state.fail("E0801", f"{what} has no attribute {name!r}{hint}", node)
     state.fail("E0801", f"{base!r} has no attribute {name!r} in the language", node)
@@ -330,7 +346,9 @@ def _subregion(state, base, node):
     start, stop = (_bound(state, part) for part in (node.slice.lower, node.slice.upper))
     state.at(node)
     operand = state.builder.subregion(base.operand, start, stop)
-    return Domain(operand, base.begin if start is None else start, base.end if stop is None else stop, base.step)
+    return Domain(
+        operand, base.begin if start is None else start, base.end if stop is None else stop, base.step
+    )
 
 
 def _bound(state, node):

@@ -116,7 +116,9 @@ class _Carries:
             if state.is_static(leaf):
                 state.at(self.node)
                 hint = hints.get((name, position))
-                leaf = state.builder.materialize(leaf) if hint is None else state.builder.instantiate(leaf, hint)
+                leaf = (
+                    state.builder.materialize(leaf) if hint is None else state.builder.instantiate(leaf, hint)
+                )
             carry.positions.append(position)
             carry.types.append(state.builder.type_of(leaf))
             self.inits.append(leaf)
@@ -162,7 +164,11 @@ class _Carries:
                 before = carry.types[carry.positions.index(position)]
                 if state.is_static(y):
                     state.at(self.node)
-                    y = state.builder.instantiate(y, before.dtype) if before.kind == "scalar" else state.builder.materialize(y)
+                    y = (
+                        state.builder.instantiate(y, before.dtype)
+                        if before.kind == "scalar"
+                        else state.builder.materialize(y)
+                    )
                 after = state.builder.type_of(y)
                 if before == after:
                     result.append(y)
@@ -170,7 +176,9 @@ class _Carries:
                     hints[carry.name, position] = after.dtype
                     ok = False
                 elif not is_poison(y):
-                    ok = self._mismatch(carry, state.builder.describe_type(before), state.builder.describe_type(after))
+                    ok = self._mismatch(
+                        carry, state.builder.describe_type(before), state.builder.describe_type(after)
+                    )
                 else:
                     ok = False
         return result if ok else None
@@ -223,7 +231,9 @@ def _forget(state, node, carried):
         if name not in carried:
             state.frame.env[name] = Unbound(f"it belongs to one iteration of the loop in line {node.lineno}")
     for name in _target_names(node):
-        state.frame.env[name] = Unbound(f"it is the variable of the loop in line {node.lineno}, which has ended")
+        state.frame.env[name] = Unbound(
+            f"it is the variable of the loop in line {node.lineno}, which has ended"
+        )
 
 
 def _settle(state, node, carries, env, results):
@@ -498,7 +508,11 @@ def _prepare_return(state, node):
     env = frame.env
     state.at(node)
     env[statements.RETURNED] = state.builder.materialize(False)
-    found = [(place, value, types) for place, value, types in recorded if value is not None and not has_poison(value)]
+    found = [
+        (place, value, types)
+        for place, value, types in recorded
+        if value is not None and not has_poison(value)
+    ]
     if found:
         env[statements.RETURN_VALUE] = _placeholder(state, found)
 
@@ -555,4 +569,3 @@ def _extent(state, kind, axis):
             if kind.same_extent(axis, other, place):
                 return state.builder.dim(leaf, place)
     return None
-

@@ -60,7 +60,7 @@ def _parameter(kernel, argument, defaults, enums) -> Parameter:
         return Parameter(name, "bad", **place, problem=(code, message))
 
     if argument.annotation is None:
-        return bad(f"the parameter {name!r} needs an annotation, such as I.In[I.f32, (\"N\",)] or I.f32")
+        return bad(f'the parameter {name!r} needs an annotation, such as I.In[I.f32, ("N",)] or I.f32')
     try:
         annotation = _evaluate(kernel, name)
     except Exception as error:  # whatever the annotation's own code raises
@@ -85,13 +85,13 @@ def _evaluate(kernel, name):
         found, value = kernel.variable(free)
         if found:
             scope[free] = value
-    return eval(annotation, kernel.function.__globals__, scope)  # noqa: S307: the author's own text
+    return eval(annotation, kernel.function.__globals__, scope)
 
 
 def _view(name, annotation, place, bad, has_default) -> Parameter:
     items = annotation.items
     if not 2 <= len(items) <= 3:
-        return bad(f"the view {name!r} needs a dtype and a shape: I.{annotation.access}[I.f32, (\"N\",)]")
+        return bad(f'the view {name!r} needs a dtype and a shape: I.{annotation.access}[I.f32, ("N",)]')
     if has_default:
         return bad(f"{name!r} is a view, which has no default")
     dtype, shape = items[0], items[1]
@@ -105,7 +105,9 @@ def _view(name, annotation, place, bad, has_default) -> Parameter:
         if not (whole and 0 <= extent < 2**63) and not (isinstance(extent, str) and extent.isidentifier()):
             return bad(f"{extent!r} in the shape of {name!r} is neither a nonnegative integer nor a symbol")
     if not isinstance(constraints, annotations.Constraints):
-        return bad(f"the third part of the annotation of {name!r} is made by I.constraints, not {constraints!r}")
+        return bad(
+            f"the third part of the annotation of {name!r} is made by I.constraints, not {constraints!r}"
+        )
     if constraints.alias is not None and not isinstance(constraints.alias, str):
         return bad(f"alias of {name!r} is the name of a group, not {constraints.alias!r}")
     if not isinstance(constraints.noalias, bool):

@@ -127,7 +127,11 @@ def _return(state, node):
     value = None if node.value is None else expressions.evaluate(state, node.value)
     if frame.is_kernel and value is not None:
         if is_leaf(value) and state.kind(value) == "buffer":
-            state.error("E0505", "a buffer may not escape its kernel; a kernel returns nothing, write to an Out view", node)
+            state.error(
+                "E0505",
+                "a buffer may not escape its kernel; a kernel returns nothing, write to an Out view",
+                node,
+            )
         else:
             state.error("E0806", "a kernel returns nothing; write to an Out view", node)
         value = None
@@ -182,7 +186,9 @@ def _behind_returning_loop(state, node, rest):
 def _if(state, node, rest):
     """(whether the rest has been traced too, how it ended)."""
     frame = state.frame
-    test = expressions.condition(state, expressions.evaluate(state, node.test), "the condition of an if", node.test)
+    test = expressions.condition(
+        state, expressions.evaluate(state, node.test), "the condition of an if", node.test
+    )
     if isinstance(test, bool):
         arm = node.body if test else node.orelse
         if syntax.escapes(arm):

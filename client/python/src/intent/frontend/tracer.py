@@ -53,7 +53,9 @@ def _resolved(made, bindings, name):
 def _unchanged(definition, name, value) -> bool:
     """Whether an outside name still means what it meant when it was read."""
     found, now = definition.variable(name)
-    return found and (now is value or (type(now) is type(value) and isinstance(now, (int, float, tuple)) and now == value))
+    return found and (
+        now is value or (type(now) is type(value) and isinstance(now, (int, float, tuple)) and now == value)
+    )
 
 
 def _early_bindings(kernel, bindings, needed: bool) -> dict:
@@ -102,7 +104,9 @@ def _trace(kernel, fixed):
     definitions.update({value: None for _, _, value in state.read if hasattr(value, "source_line")})
     if program is None:
         raise CompileError(_diagnostics(state, list(definitions)))
-    return Trace(program, program.module, program.source_map, tuple(parameters), tuple(definitions)), state.read
+    return Trace(
+        program, program.module, program.source_map, tuple(parameters), tuple(definitions)
+    ), state.read
 
 
 def _diagnostics(state, definitions) -> list:
@@ -137,4 +141,3 @@ def source_line_of(definitions, file: str, line: int) -> str:
             if text:
                 return text
     return ""
-
