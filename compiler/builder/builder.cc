@@ -4,6 +4,7 @@
 
 #include "compiler/builder/state.h"
 #include "compiler/diag/check.h"
+#include "compiler/verify/symbol_order.h"
 #include "compiler/verify/verify.h"
 
 namespace intent {
@@ -208,6 +209,11 @@ std::unique_ptr<Module> KernelBuilder::Finish(SourceMap* map) {
   // Operations of dropped regions and refused operations stay behind.
   std::unique_ptr<Module> module = Clone(*s.module);
   NumberOperations(module.get(), &s.map);
+  std::vector<std::string> names;
+  for (const uint32_t symbol : OrderSymbols(&module->kernel_function())) {
+    names.push_back(s.map.symbol_names[symbol]);
+  }
+  s.map.symbol_names = std::move(names);
   for (Diagnostic& diagnostic : Verify(*module, {.namer = s.namer})) {
     diagnostic.span = s.map.SpanOf(diagnostic.ordinal);
     for (DiagnosticNote& note : diagnostic.notes) note.span = s.map.SpanOf(note.ordinal);

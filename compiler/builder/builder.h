@@ -218,6 +218,23 @@ class KernelBuilder {
   Operand CumulativeBuiltin(const std::string& name, const Operand& value, int64_t axis,
                             const Operand& inclusive, const Operand& reverse,
                             std::optional<DType> acc_dtype);
+  // Region operations (language.md 8). `source` is a tensor or a tuple of tensors that share the
+  // extent of `axis`. Their callbacks see slices: tensors of these types, whose axis has an extent
+  // of its own. Nothing if the source has no such axis.
+  struct SliceSchema {
+    std::vector<Type> types;  // one per component of the source
+    int64_t axis = 0;
+    uint32_t symbol = 0;  // the extent of a slice
+  };
+  std::optional<SliceSchema> Slices(const Operand& source, int64_t axis);
+  // Regions are isolated: summarize(slices..., captures...), combine(summary, summary),
+  // apply(summary, state), emit(slices..., state, captures...); each yields one value.
+  Operand RegionFold(const Operand& source, const SliceSchema& slices, const Operand& identity,
+                     RegionPtr summarize, RegionPtr combine, std::span<const Operand> captures);
+  // A tuple of the outputs and the final state.
+  Operand RegionScan(const Operand& source, const SliceSchema& slices, const Operand& identity,
+                     const Operand& initial_state, RegionPtr summarize, RegionPtr combine,
+                     RegionPtr apply, RegionPtr emit, std::span<const Operand> captures);
   Operand Contract(const Operand& lhs, const Operand& rhs,
                    std::span<const std::pair<int64_t, int64_t>> reduce,
                    std::span<const std::pair<int64_t, int64_t>> batch, DType acc_dtype);

@@ -128,6 +128,10 @@ struct KernelBuilder::State {
   Operand BuiltinValue(const std::string& name, const Operand& value, bool logical, bool sums,
                        std::optional<DType> acc_dtype);
 
+  // A region fold or scan: operands, then captures.
+  Operand EmitRegionOp(OpKind kind, std::span<const Operand> operands, const SliceSchema& slices,
+                       std::span<const Operand> captures, std::vector<RegionPtr> regions);
+
   // --- Contractions.
   bool CheckMatrix(const Operand& operand, int min_rank, int max_rank, const char* what);
   std::optional<ContractAttr> ContractAxes(const Operand& lhs, const Operand& rhs,

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "compiler/specialize/specialize.h"
+#include "compiler/verify/symbol_order.h"
 
 namespace intent {
 namespace {
@@ -110,49 +111,6 @@ class DeadCode {
   std::vector<const Op*> work_;
 };
 
-// Symbols by first occurrence in the parameters, then slice symbols in program order.
-void RenumberSymbols(Function* function) {
-  std::unordered_map<uint32_t, uint32_t> number;
-  const auto use = [&](uint32_t symbol) {
-    number.try_emplace(symbol, static_cast<uint32_t>(number.size()));
-  };
-  for (const Parameter& parameter : function->parameters) {
-    parameter.type.ForEachExtent([&](const Extent& extent) {
-      extent.ForEachLeaf([&](AtomKind kind, uint32_t index) {
-        if (kind == AtomKind::kSymbol) use(index);
-      });
-    });
-  }
-  std::vector<Op*> regions;
-  ForEachOp(function->body, [&](const Op& op) {
-    if (op.kind != OpKind::kRegionFold && op.kind != OpKind::kRegionScan) return;
-    use(op.attr<RegionAttr>().slice_symbol);
-    regions.push_back(function->value(op.result).op);
-  });
-  const bool ordered = number.size() == function->symbol_count &&
-                       std::all_of(number.begin(), number.end(),
-                                   [](const auto& entry) { return entry.first == entry.second; });
-  if (ordered) return;
-  const auto map = [&](AtomKind kind, uint32_t index) -> std::optional<Extent> {
-    if (kind != AtomKind::kSymbol) return std::nullopt;
-    const auto found = number.find(index);
-    return Extent::Symbol(found == number.end() ? index : found->second);
-  };
-  for (Parameter& parameter : function->parameters) {
-    parameter.type = parameter.type.Substitute(map);
-  }
-  function->result = function->result.Substitute(map);
-  for (ValueId id = 0; id < function->value_count(); ++id) {
-    Value& value = function->value(id);
-    value.type = value.type.Substitute(map);
-  }
-  for (Op* op : regions) {
-    uint32_t& symbol = op->attr<RegionAttr>().slice_symbol;
-    symbol = number.at(symbol);
-  }
-  function->symbol_count = static_cast<uint32_t>(number.size());
-}
-
 // Helpers that the kernel does not reach, and the calls' indices after they are gone.
 void DropHelpers(Module* module) {
   std::vector<bool> reached(module->functions.size(), false);
@@ -194,7 +152,7 @@ void Canonicalize(Module* module) {
   DropHelpers(module);
   for (const auto& function : module->functions) {
     DeadCode(function.get()).Run();
-    RenumberSymbols(function.get());
+    OrderSymbols(function.get());
   }
 }
 
