@@ -53,6 +53,9 @@ grpc::ServerUnaryReactor* AdminServiceImpl::GetCapabilities(
   for (const char* feature : {"compile", "compile_many", "execute", "execute_stream"}) {
     response->add_features(feature);
   }
+#ifdef INTENT_FAILPOINTS
+  response->add_features("failpoints");
+#endif
   response->set_sandbox_level(0);
   return Finished(context);
 }
