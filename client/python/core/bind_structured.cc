@@ -73,6 +73,29 @@ void BindReductions(BuilderClass& builder) {
           nb::arg("reverse"), nb::arg("acc_dtype").none());
 }
 
+void BindRegionOps(BuilderClass& builder) {
+  nb::class_<B::SliceSchema>(builder, "Slices", "What the callbacks of a region operation see")
+      .def_ro("types", &B::SliceSchema::types);
+  builder
+      .def("slices",
+           [](B& b, nb::handle source, int64_t axis) { return b.Slices(ToOperand(source), axis); })
+      .def("region_fold",
+           [](B& b, nb::handle source, const B::SliceSchema& slices, nb::handle identity,
+              const RegionHandle& summarize, const RegionHandle& combine, nb::handle captures) {
+             return FromOperand(b.RegionFold(ToOperand(source), slices, ToOperand(identity),
+                                             summarize.region, combine.region,
+                                             ToOperands(captures)));
+           })
+      .def("region_scan",
+           [](B& b, nb::handle source, const B::SliceSchema& slices, nb::handle identity,
+              nb::handle state, const RegionHandle& summarize, const RegionHandle& combine,
+              const RegionHandle& apply, const RegionHandle& emit, nb::handle captures) {
+             return FromOperand(b.RegionScan(ToOperand(source), slices, ToOperand(identity),
+                                             ToOperand(state), summarize.region, combine.region,
+                                             apply.region, emit.region, ToOperands(captures)));
+           });
+}
+
 void BindContractions(BuilderClass& builder) {
   builder
       .def("contract",
@@ -137,6 +160,7 @@ void BindContractions(BuilderClass& builder) {
 
 void BindStructured(BuilderClass& builder) {
   BindReductions(builder);
+  BindRegionOps(builder);
   BindContractions(builder);
 }
 

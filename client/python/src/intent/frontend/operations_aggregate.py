@@ -159,11 +159,76 @@ def _cumulative(name):
     return meaning
 
 
-def _unsupported(name):
-    def meaning(state, node, *args, **kwargs):
-        state.fail("E1001", f"I.{name} is not lowered by this version", node)
+# Region operations: callbacks see slices, states and captures, and nothing else.
 
-    return meaning
+
+def _callback(state, node, what, helper, types, captures, runtime, schema):
+    """(region, type of what it gives): a helper traced over arguments of these types.
+
+    `schema` types its literals; None takes them as they come.
+    """
+    if not isinstance(helper, Helper):
+        state.fail("E0601", f"{what} is an @intent.fn, not {state.describe(helper)}", node)
+    state.at(node)
+    captured = [state.builder.type_of(leaf) for leaf in runtime]
+    arguments = state.builder.push_region([*types, *captured], isolated=True)
+    own = [args.unpack(state, node, argument) for argument in arguments[: len(types)]]
+    supply = iter(arguments[len(types) :])
+    own += [_replace_runtime(state, capture, supply) for capture in captures]
+    try:
+        result = calls.call_helper(state, node, helper, own, {})
+        operand = _pack_as(state, node, result, schema) if schema else state.pack(state.settle(result), node)
+    except Failure:
+        state.builder.drop_region()
+        raise
+    state.at(node)
+    operand = state.builder.materialize(operand)
+    kind = state.builder.type_of(operand)
+    region = state.builder.pop_region([operand])
+    if is_poison(operand):
+        raise Failure
+    return region, kind
+
+
+def _region_source(state, node, source, axis, operands):
+    """(source operand, slices, captures, their runtime leaves)."""
+    operand = args.product(state, node, source, "the source")
+    axis = args.axis(state, node, axis)
+    state.at(node)
+    slices = state.builder.slices(operand, axis)
+    if slices is None or not isinstance(operands, tuple):
+        raise Failure
+    runtime = [x for capture in operands for x in leaves(capture) if not state.is_static(x)]
+    if any(is_poison(x) for x in runtime):
+        raise Failure
+    return operand, slices, operands, runtime
+
+
+def _region_fold(state, node, source, axis, summarize, combine, identity, operands):
+    operand, slices, captures, runtime = _region_source(state, node, source, axis, operands)
+    first, summary = _callback(state, node, "summarize", summarize, slices.types, captures, runtime, None)
+    start = _pack_as(state, node, identity, summary)
+    second, _ = _callback(state, node, "combine", combine, [summary, summary], (), [], summary)
+    state.at(node)
+    result = state.builder.region_fold(operand, slices, start, first, second, runtime)
+    return args.unpack(state, node, result)
+
+
+def _region_scan(
+    state, node, source, axis, summarize, combine, identity, initial_state, apply, emit, operands
+):
+    operand, slices, captures, runtime = _region_source(state, node, source, axis, operands)
+    first, summary = _callback(state, node, "summarize", summarize, slices.types, captures, runtime, None)
+    start = _pack_as(state, node, identity, summary)
+    second, _ = _callback(state, node, "combine", combine, [summary, summary], (), [], summary)
+    begin = args.product(state, node, state.settle(initial_state), "the initial state")
+    entered = state.builder.type_of(begin)
+    third, _ = _callback(state, node, "apply", apply, [summary, entered], (), [], entered)
+    fourth, _ = _callback(state, node, "emit", emit, [*slices.types, entered], captures, runtime, None)
+    state.at(node)
+    result = state.builder.region_scan(operand, slices, start, begin, first, second, third, fourth, runtime)
+    unpacked = args.unpack(state, node, result)
+    return (POISON, POISON) if is_poison(unpacked) else unpacked
 
 
 MEANINGS = {
@@ -176,6 +241,6 @@ MEANINGS = {
     "scan": _scan,
     "cumsum": _cumulative("sum"),
     "cummax": _cumulative("max"),
-    "region_fold": _unsupported("region_fold"),
-    "region_scan": _unsupported("region_scan"),
+    "region_fold": _region_fold,
+    "region_scan": _region_scan,
 }
