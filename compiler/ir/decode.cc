@@ -165,7 +165,7 @@ class ConstexprReader {
 class FunctionReader {
  public:
   FunctionReader(const pb::Function& in, const DecodeLimits& limits, uint32_t first_ordinal,
-                 const wire::ReadContext& context, size_t constexprs, wire::ExtentBudget* budget,
+                 const wire::ReadContext& context, size_t constexprs, wire::TypeBudget* budget,
                  Function* function)
       : in_(in),
         limits_(limits),
@@ -360,7 +360,7 @@ class FunctionReader {
   const uint32_t first_ordinal_;
   const wire::ReadContext context_;
   const size_t constexprs_;
-  wire::ExtentBudget* budget_;
+  wire::TypeBudget* budget_;
   Function* function_;
   std::vector<ValueId> value_;  // by wire number
   std::vector<bool> op_seen_;
@@ -379,7 +379,7 @@ Error ReadModule(const pb::Module& in, const DecodeLimits& limits, Module* modul
   module->kernel = in.kernel();
   size_t values = 0;
   uint32_t ordinal = 0;
-  wire::ExtentBudget budget{limits.extent_work};
+  wire::TypeBudget budget{limits.extent_work, limits.type_entries};
   for (int i = 0; i < in.functions_size(); ++i) {
     const pb::Function& from = in.functions(i);
     values += from.value_types_size();

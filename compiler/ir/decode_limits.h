@@ -18,11 +18,12 @@ struct DecodeLimits {
   size_t types = 100'000;
   size_t type_depth = 32;   // products within products
   size_t type_size = 8192;  // nodes of one type and its extents, shared ones counted at each use
+  size_t type_entries = 1'000'000;  // fields and extents of all types together
   size_t rank = 64;
   size_t name_bytes = 256;  // of one record field
   size_t symbols = 16'384;  // per function
   size_t extents = 50'000;
-  size_t extent_work = 2'000'000;  // nodes of all extents, shared ones counted at each use
+  size_t extent_work = 500'000;  // nodes of all extents, shared ones counted at each use
   size_t constexpr_nodes = 100'000;
   size_t wire_objects = 1'000'000;  // messages and strings, counted before any is allocated
 };

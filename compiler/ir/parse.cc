@@ -19,7 +19,7 @@ class ModuleParser {
     context_.limits = &limits;
     context_.module = module;
     context_.spans = &map->spans;
-    context_.extent_work = limits.extent_work;
+    context_.types = {limits.extent_work, limits.type_entries};
   }
 
   bool Parse() {
@@ -217,7 +217,7 @@ class ModuleParser {
   bool ParseInteger(int64_t* value) { return Literals().ParseInteger(value); }
 
   TypeParser Literals() {
-    return TypeParser(&tokens_, limits_, module_.constexprs.size(), &context_.extent_work,
+    return TypeParser(&tokens_, limits_, module_.constexprs.size(), &context_.types,
                       [](const Token&) { return kNoValue; });
   }
 

@@ -34,8 +34,8 @@ FunctionParser::FunctionParser(ParseContext* context, Function* function)
       tokens_(*context->tokens),
       limits_(*context->limits),
       function_(*function),
-      types_(context->tokens, *context->limits, context->module->constexprs.size(),
-             &context->extent_work, [this](const Token& token) { return NameId(token); }) {}
+      types_(context->tokens, *context->limits, context->module->constexprs.size(), &context->types,
+             [this](const Token& token) { return NameId(token); }) {}
 
 bool FunctionParser::Parse() {
   if (!ParseParameters()) return false;

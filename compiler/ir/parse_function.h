@@ -25,7 +25,7 @@ struct ParseContext {
   std::vector<ConstexprId> expressions;
   std::vector<ConstexprId> parameters;
   std::vector<std::pair<uint32_t, Token>> calls;  // checked when all functions are known
-  size_t extent_work = 0;                         // what extents may still cost
+  TextTypeBudget types;                           // what types may still cost
   size_t values = 0;
   size_t blocks = 0;
 };

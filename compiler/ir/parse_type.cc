@@ -152,12 +152,22 @@ bool TypeParser::ParseType(Type* type, size_t depth, Measure* measure) {
   return true;
 }
 
+bool TypeParser::CountEntry() {
+  if (budget_.type_entries == 0) {
+    return tokens_.Fail(DiagnosticCode::kLimit, tokens_.peek(),
+                        "the text's types are too large together");
+  }
+  --budget_.type_entries;
+  return true;
+}
+
 // Behind "<".
 bool TypeParser::ParseProduct(bool record, size_t depth, Type* type, Measure* measure) {
   std::vector<std::string> names;
   std::vector<Type> fields;
   while (!tokens_.Accept(">")) {
     if (!fields.empty() && !tokens_.Expect(",")) return false;
+    if (!CountEntry()) return false;
     if (record && (!ParseName(&names.emplace_back()) || !tokens_.Expect(":"))) return false;
     Measure field;
     if (!ParseType(&fields.emplace_back(), depth + 1, &field)) return false;
@@ -197,7 +207,7 @@ bool TypeParser::ParseShape(std::vector<Extent>* shape, Measure* measure) {
       return tokens_.Fail(DiagnosticCode::kLimit, at,
                           "at most rank " + std::to_string(limits_.rank) + " is read");
     }
-    if (!ParseSum(0, &shape->emplace_back())) return false;
+    if (!CountEntry() || !ParseSum(0, &shape->emplace_back())) return false;
     measure->size += static_cast<size_t>(shape->back().Size());
   }
   return true;
@@ -211,10 +221,10 @@ bool TypeParser::Apply(const Token& at, Operation operation, const Extent& rhs, 
                         "the extent overflows, divides by zero or is too large");
   }
   const size_t cost = operands + static_cast<size_t>(extent->Size());
-  if (cost > work_) {
+  if (cost > budget_.extent_work) {
     return tokens_.Fail(DiagnosticCode::kLimit, at, "the text's extents are too large together");
   }
-  work_ -= cost;
+  budget_.extent_work -= cost;
   return true;
 }
 

@@ -12,16 +12,21 @@
 
 namespace intent {
 
+struct TextTypeBudget {
+  size_t extent_work = 0;
+  size_t type_entries = 0;
+};
+
 class TypeParser {
  public:
   // `value`: the number that stands for %name in extents until names are resolved.
-  // `constexprs`: parameters declared so far. `work`: what the text's extents may still cost.
-  TypeParser(TokenStream* tokens, const DecodeLimits& limits, size_t constexprs, size_t* work,
-             std::function<uint32_t(const Token&)> value)
+  // `constexprs`: parameters declared so far. `budget`: what the text's types may still cost.
+  TypeParser(TokenStream* tokens, const DecodeLimits& limits, size_t constexprs,
+             TextTypeBudget* budget, std::function<uint32_t(const Token&)> value)
       : tokens_(*tokens),
         limits_(limits),
         constexprs_(constexprs),
-        work_(*work),
+        budget_(*budget),
         value_(std::move(value)) {}
 
   // All report an error and return false if the text has none.
@@ -43,6 +48,7 @@ class TypeParser {
   using Operation = Extent (*)(const Extent&, const Extent&);
 
   bool ParseType(Type* type, size_t depth, Measure* measure);
+  bool CountEntry();
   bool ParseProduct(bool record, size_t depth, Type* type, Measure* measure);
   bool ParseName(std::string* name);
   bool ParseShape(std::vector<Extent>* shape, Measure* measure);
@@ -54,7 +60,7 @@ class TypeParser {
   TokenStream& tokens_;
   const DecodeLimits& limits_;
   const size_t constexprs_;
-  size_t& work_;
+  TextTypeBudget& budget_;
   std::function<uint32_t(const Token&)> value_;
   uint32_t symbols_ = 0;
 };

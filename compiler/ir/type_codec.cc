@@ -23,7 +23,7 @@ Error CheckIndex(size_t index, size_t count, const char* what) {
 
 class ExtentReader {
  public:
-  ExtentReader(const TypeContext& context, ExtentBudget* budget)
+  ExtentReader(const TypeContext& context, TypeBudget* budget)
       : context_(context), budget_(budget) {}
 
   Error Read(const pb::Extent& in) {
@@ -96,27 +96,33 @@ class ExtentReader {
 
   Error Spend(const Extent& extent) {
     const size_t size = static_cast<size_t>(extent.Size());
-    if (size > budget_->work) {
+    if (size > budget_->extent_work) {
       return Fail(DiagnosticCode::kLimit, "the module's extents are too large together");
     }
-    budget_->work -= size;
+    budget_->extent_work -= size;
     return std::nullopt;
   }
 
   const TypeContext& context_;
-  ExtentBudget* budget_;
+  TypeBudget* budget_;
   std::vector<Extent> extents_;
 };
 
 class TypeReader {
  public:
-  TypeReader(std::vector<Extent> extents, const DecodeLimits& limits, std::vector<Type>* types)
-      : extents_(std::move(extents)), limits_(limits), types_(*types) {}
+  TypeReader(std::vector<Extent> extents, const DecodeLimits& limits, TypeBudget* budget,
+             std::vector<Type>* types)
+      : extents_(std::move(extents)), limits_(limits), budget_(*budget), types_(*types) {}
 
   Error Read(const pb::Type& in) {
     const std::optional<TypeKind> kind = FromWire<TypeKind>(in.kind());
     if (!kind) return Fail(DiagnosticCode::kMalformedModule, "a type without kind");
     if (Error e = CheckFields(in, *kind)) return e;
+    const size_t entries = static_cast<size_t>(in.shape_size() + in.fields_size());
+    if (entries > budget_.type_entries) {
+      return Fail(DiagnosticCode::kLimit, "the module's types are too large together");
+    }
+    budget_.type_entries -= entries;
     std::optional<DType> dtype = FromWire<DType>(in.dtype());
     std::optional<Access> access = FromWire<Access>(in.access());
     Measure measure;
@@ -218,6 +224,7 @@ class TypeReader {
 
   const std::vector<Extent> extents_;
   const DecodeLimits& limits_;
+  TypeBudget& budget_;
   std::vector<Type>& types_;
   std::vector<Measure> measures_;
 };
@@ -225,13 +232,13 @@ class TypeReader {
 }  // namespace
 
 std::optional<Diagnostic> ReadTypes(const pb::Function& function, const TypeContext& context,
-                                    const DecodeLimits& limits, ExtentBudget* budget,
+                                    const DecodeLimits& limits, TypeBudget* budget,
                                     std::vector<Type>* types) {
   ExtentReader extents(context, budget);
   for (const pb::Extent& extent : function.extents()) {
     if (Error e = extents.Read(extent)) return e;
   }
-  TypeReader reader(extents.Take(), limits, types);
+  TypeReader reader(extents.Take(), limits, budget, types);
   for (const pb::Type& type : function.types()) {
     if (Error e = reader.Read(type)) return e;
   }

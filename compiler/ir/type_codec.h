@@ -10,9 +10,10 @@
 
 namespace intent::wire {
 
-// Shared by all functions of a module: what extents may still cost.
-struct ExtentBudget {
-  size_t work;
+// Shared by all functions of a module: what types and extents may still cost.
+struct TypeBudget {
+  size_t extent_work;
+  size_t type_entries;
 };
 
 struct TypeContext {
@@ -24,6 +25,6 @@ struct TypeContext {
 // Fills `types` with the function's table, extents in normal form, values by their ids in memory.
 std::optional<Diagnostic> ReadTypes(const intent::kir::v1::Function& function,
                                     const TypeContext& context, const DecodeLimits& limits,
-                                    ExtentBudget* budget, std::vector<Type>* types);
+                                    TypeBudget* budget, std::vector<Type>* types);
 
 }  // namespace intent::wire
