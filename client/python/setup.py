@@ -55,4 +55,5 @@ setup(
     package_data={"intent": ["py.typed"]},
     cmdclass={"build_py": BuildPackage},
     distclass=BinaryDistribution,
+    options={"build": {"build_base": str(BUILD / "pip")}},
 )

@@ -106,6 +106,7 @@ def _start(binary: Path, folder: Path, path: Path):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _answers(path):
             return
+        path.unlink(missing_ok=True)  # of a daemon that was killed: under the lock nobody else binds it
         log_path = folder / "daemon.log"
         with open(log_path, "ab", opener=lambda p, flags: os.open(p, flags | os.O_NOFOLLOW, 0o600)) as log:
             process = subprocess.Popen(

@@ -7,6 +7,7 @@ import ast
 import functools
 import inspect
 import textwrap
+import threading
 import types
 
 from .errors import CompileError, Diagnostic
@@ -116,7 +117,8 @@ class Kernel(Definition):
 
     def __init__(self, function, source):
         super().__init__(function, source)
-        self.traces: list = []  # what frontend.trace made of it, with what that depends on
+        self.lock = threading.Lock()  # one trace at a time
+        self.traces: list = []  # what frontend.trace made of it, with what that depends on; under `lock`
 
     def __call__(self, *args, **kwargs):
         raise TypeError(

@@ -26,6 +26,11 @@ def trace(kernel, bindings: dict) -> Trace:
 
     Raises CompileError with everything that was found.
     """
+    with kernel.lock:
+        return _cached_trace(kernel, bindings)
+
+
+def _cached_trace(kernel, bindings) -> Trace:
     for entry in list(kernel.traces):
         fixed, made, read = entry
         if not all(_unchanged(*outside) for outside in read):
