@@ -74,7 +74,9 @@ def test_another_build_gets_a_daemon_of_its_own(daemon, tmp_path):
 def test_a_socket_that_nobody_serves_is_replaced(daemon):
     daemon()
     embedded.address()
-    os.kill(int(daemon.starts()[0][0]), signal.SIGKILL)
+    pid = int(daemon.starts()[0][0])
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
     embedded.address()
     assert len(daemon.starts()) == 2
 
