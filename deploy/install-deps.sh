@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Installs what building, testing and the demo need: Debian packages, and PyPI packages (pinned in
+# deploy/requirements.txt) into a virtual environment at build/venv. The only place that names
+# packages. For Debian 12, as root or with sudo; quick when everything is there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+debian_packages=(
+  # The build.
+  g++ cmake ninja-build ccache ca-certificates
+  # Libraries.
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
+  llvm-19-dev libspdlog-dev libcli11-dev libssl-dev
+  # Libraries that LLVM's CMake configuration looks for.
+  zlib1g-dev libzstd-dev libxml2-dev libedit-dev libffi-dev libcurl4-openssl-dev
+  # Tests; libmpfr computes the reference values of mathematical functions.
+  libgtest-dev libgmock-dev libmpfr-dev
+  # The Python package.
+  python3-dev python3-venv
+)
+
+say() { printf '\033[1m[install]\033[0m %s\n' "$*"; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    say "root or sudo is needed to run: $*" >&2
+    exit 1
+  fi
+}
+
+# Runs apt-get and shows the lines that tell of progress; all of them if it fails.
+apt_get() {
+  local log
+  log=$(mktemp)
+  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Use-Pty=0 "$@" 2>&1 |
+    tee "$log" | { grep --line-buffered -E '^(Need to get|Setting up) ' || true; }; then
+    cat "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
+}
+
+missing_packages() {
+  local package
+  for package in "${debian_packages[@]}"; do
+    if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
+      printf '%s\n' "$package"
+    fi
+  done
+}
+
+mapfile -t missing < <(missing_packages)
+if [ ${#missing[@]} -gt 0 ]; then
+  say "Debian packages: ${missing[*]}"
+  apt_get update
+  apt_get install --no-install-recommends "${missing[@]}"
+else
+  say "Debian packages: all there"
+fi
+
+venv=build/venv
+stamp=$venv/requirements.installed
+if ! "$venv/bin/python" -c '' 2>/dev/null; then
+  say "a virtual environment at $venv"
+  /usr/bin/python3 -m venv --clear "$venv"
+fi
+if cmp -s deploy/requirements.txt "$stamp"; then
+  say "Python packages: all there"
+else
+  say "Python packages"
+  "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off \
+    -r deploy/requirements.txt | { grep --line-buffered -E '^(Collecting|Successfully)' || true; }
+  cp deploy/requirements.txt "$stamp"
+fi

@@ -1,0 +1,72 @@
+"""Runs the shared acceptance cases in scope through a daemon of their own.
+
+    python tests/shared_cases.py --cases ../shared/cases --target cpu [--junit FILE]
+
+Every case compiles and runs by the daemon. Once it is gone, a case must fail: that shows that the
+daemon did the work. INTENT_BUILD names the build whose daemon is used (by default build).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "service"))
+
+from harness import Daemon  # noqa: E402
+
+ONE_CASE = "^shapes.permuted$"
+
+
+def run_cases(cases: Path, target: str, address: str, *arguments: str, **keywords) -> int:
+    """The exit status of the cases' own runner; the folder is left as it is."""
+    command = [sys.executable, "-B", cases / "run.py", "--target", target, "--compiler", address, *arguments]
+    environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+    return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, **keywords).returncode
+
+
+def add_result(report: Path, name: str, failure: str):
+    """Adds a test to a JUnit report; it failed if `failure` is not empty."""
+    tree = ElementTree.parse(report)
+    case = ElementTree.SubElement(tree.getroot(), "testcase", classname="shared_cases", name=name)
+    if failure:
+        ElementTree.SubElement(case, "failure", message=failure)
+    tree.write(report, encoding="unicode", xml_declaration=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--target", required=True, metavar="cpu|interp")
+    parser.add_argument("--junit", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="intent-cases-") as folder:
+        report = options.junit or Path(folder) / "report.xml"
+        daemon = Daemon(folder)
+        address = f"unix:{daemon.socket}"
+        scope = options.cases / "SCOPE-main-job.txt"
+        try:
+            status = run_cases(
+                options.cases, options.target, address, "--scope", str(scope), "--junit", str(report)
+            )
+            failure = "" if daemon.process.poll() is None else "the daemon died"
+        finally:
+            daemon.close()
+        add_result(report, "the_daemon_survives", failure)
+        without = run_cases(
+            options.cases, options.target, address, "--only", ONE_CASE, stdout=subprocess.DEVNULL
+        )
+        failure_without = "" if without else "a case passed although the daemon was down"
+        add_result(report, "cases_fail_without_the_daemon", failure_without)
+        for problem in filter(None, (failure, failure_without)):
+            print(problem)
+    return status or bool(failure) or bool(failure_without)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
