@@ -279,3 +279,38 @@ def test_an_out_of_bounds_access_names_parameter_axis_and_line(author):
     with pytest.raises(intent.RunError) as caught:
         intent.interpret(author(text).kernel, np.zeros(3, np.float32), 7)
     assert (caught.value.parameter, caught.value.axis, caught.value.line) == ("x", 0, 7)
+
+
+def test_names_of_a_branch_that_nobody_reads_behind_it_may_differ_in_type(run):
+    lines = [
+        "if x[0] > 0.0:",
+        "    t = x[1]",
+        "    y = t + 1.0",
+        "else:",
+        "    t = x[:]",
+        "    y = t[0]",
+        "out[:] = y",
+    ]
+    assert run(*lines)[0] == -1.0
+
+
+def test_hundreds_of_branches_and_thousands_of_terms(run):
+    chain = [
+        "k = I.cast(x[0], I.i32)",
+        "if k == 1000:",
+        "    y = 0",
+        *(line for i in range(200) for line in (f"elif k == {i}:", f"    y = {i}")),
+        "else:",
+        "    y = -1",
+    ]
+    total = ["s = x[0]"] + ["s = s" + " + 1.0" * 600] * 5
+    assert run(*chain, *total, "out[:] = s + I.cast(y, I.f32)", x=(7.0,))[0] == 3014.0
+
+
+def test_first_traces_from_many_threads(author):
+    from concurrent.futures import ThreadPoolExecutor
+
+    kernel = author(f"@intent.kernel\n{VECTOR}):\n    out[:] = x[:] + 1.0\n").kernel
+    with ThreadPoolExecutor(8) as pool:
+        programs = list(pool.map(lambda _: intent.lower(kernel).module, range(16)))
+    assert len(set(programs)) == 1 and len(kernel.traces) == 1

@@ -7,7 +7,6 @@ import ast
 import functools
 import inspect
 import textwrap
-import threading
 import types
 
 from .errors import CompileError, Diagnostic
@@ -117,8 +116,7 @@ class Kernel(Definition):
 
     def __init__(self, function, source):
         super().__init__(function, source)
-        self.lock = threading.Lock()  # one trace at a time
-        self.traces: list = []  # what frontend.trace made of it, with what that depends on; under `lock`
+        self.traces: list = []  # what frontend.trace made of it, with what that depends on
 
     def __call__(self, *args, **kwargs):
         raise TypeError(

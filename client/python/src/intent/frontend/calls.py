@@ -6,7 +6,7 @@ import ast
 
 from ..intrinsics import Intrinsic
 from ..kernel import Helper, Kernel
-from . import expressions, loops, operations, scopes, statements, syntax
+from . import expressions, loops, operations, scopes, statements
 from .state import MAX_DEPTH, Frame
 from .values import Domain, Iteration, is_leaf
 
@@ -63,7 +63,7 @@ def call_helper(state, node, helper, arguments, keywords):
     tree = helper.tree()
     env = _bind(state, node, helper, tree, arguments, keywords)
     caller = state.frame
-    state.frame = Frame(helper, env, frozenset(syntax.assigned(tree.body)))
+    state.frame = Frame(helper, tree.body, env)
     state.frames.append(state.frame)
     try:
         ended = statements.run(state, tree.body)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core as core
+from . import syntax
 from .values import POISON, Unbound, has_poison, is_leaf, is_literal, leaves, map_leaves
 
 MAX_STEPS = 400_000  # statements and expressions, counted at every expansion
@@ -38,8 +39,8 @@ class Frame:
     """One function being traced."""
 
     definition: Any
+    body: list  # statements
     env: dict = field(default_factory=dict)
-    local_names: frozenset = frozenset()
     loop: Loop | None = None
     # What the end of the current path gives: None, the function's value; otherwise these names.
     slots: tuple | None = None
@@ -47,6 +48,10 @@ class Frame:
     # While a loop that returns is traced to learn what it returns: the values seen.
     recorded: list | None = None
     is_kernel: bool = False
+
+    def __post_init__(self):
+        self.local_names = frozenset(syntax.assigned(self.body))
+        self.loads = syntax.loads(self.body)
 
 
 class State:

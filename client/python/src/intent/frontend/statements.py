@@ -195,7 +195,7 @@ def _if(state, node, rest):
             return True, run(state, arm + rest)
         run(state, arm)
         return False, None
-    names = list(syntax.assigned(node.body + node.orelse))
+    names = _live_names(state, node)
     if is_poison(test):
         for arm in (node.body, node.orelse):
             branches.discard(state, lambda arm=arm: run(state, arm))
@@ -226,6 +226,19 @@ def _if(state, node, rest):
     for name in names:
         frame.env[name] = merged.get(name, _one_branch(node))
     return False, None
+
+
+def _live_names(state, node) -> list:
+    """The names an `if` assigns that may be read behind it; the others are forgotten."""
+    frame = state.frame
+    inside = syntax.loads([node])
+    live = []
+    for name in syntax.assigned(node.body + node.orelse):
+        if frame.loads[name] > inside[name] or name in (frame.slots or ()):
+            live.append(name)
+        elif name not in frame.env:
+            frame.env[name] = Unbound(f"it belongs to a branch of the `if` in line {node.lineno}")
+    return live
 
 
 def _branch_to_end(state, node, test, rest):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 LOOPS = (ast.For, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -22,6 +23,20 @@ def assigned(nodes) -> dict[str, ast.AST]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.setdefault(node.id, node)
         stack.extend(reversed(list(_inner(node))))
+    return found
+
+
+def loads(nodes) -> Counter:
+    """How often the statements read each name; what `x += 1` updates is read too."""
+    found: Counter = Counter()
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found[node.id] += 1
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] += 1
+        stack.extend(_inner(node))
     return found
 
 

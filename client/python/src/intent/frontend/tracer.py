@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import CompileError, Diagnostic, Note
-from . import signature, statements, syntax
+from . import signature, statements
 from .state import Abort, Failure, Frame, NeedBinding, State
+
+# Long chains of elif nest. Since Python 3.11 a call from Python to Python takes none of C's stack.
+RECURSION = 10_000 if sys.version_info >= (3, 11) else 3_000
+
+# One trace at a time: tracing is all Python, and the recursion limit is the whole process's.
+_tracing = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,7 @@ def trace(kernel, bindings: dict) -> Trace:
 
     Raises CompileError with everything that was found.
     """
-    with kernel.lock:
+    with _tracing:
         return _cached_trace(kernel, bindings)
 
 
@@ -93,9 +101,11 @@ def unbound(kernel, parameter) -> Diagnostic:
 def _trace(kernel, fixed):
     state = State(kernel, fixed)
     tree = kernel.tree()
-    state.frame = Frame(kernel, {}, frozenset(syntax.assigned(tree.body)), is_kernel=True)
+    state.frame = Frame(kernel, tree.body, is_kernel=True)
     state.frames.append(state.frame)
     program, parameters = None, ()
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, RECURSION))
     try:
         parameters = signature.declare(state, tree)
         statements.run(state, tree.body)
@@ -103,6 +113,8 @@ def _trace(kernel, fixed):
         pass
     except RecursionError:
         state.error("E0901", "an expression or statement is nested too deeply", tree)
+    finally:
+        sys.setrecursionlimit(limit)
     if state.builder.ok:
         program = state.builder.finish()
     definitions = {kernel: None}
