@@ -10,91 +10,7 @@
 namespace intent::interp {
 namespace {
 
-constexpr int kMaxCallDepth = 64;
 constexpr int64_t kChunk = 1 << 16;  // members a lifted region handles at once: bounds its memory
-
-bool AllScalar(const Type& type) {
-  if (type.IsScalar()) return true;
-  if (!type.IsProduct()) return false;
-  return std::all_of(type.fields().begin(), type.fields().end(), AllScalar);
-}
-
-// Only operations that mean the same on an array as on each of its elements.
-bool IsPointwise(const Module& module, const Function& function, const Block& block, int depth) {
-  if (depth > kMaxCallDepth) return false;
-  for (ValueId argument : block.arguments) {
-    if (!AllScalar(function.type(argument))) return false;
-  }
-  for (const Op* op : block.ops) {
-    switch (op->kind) {
-      case OpKind::kConstant:
-      case OpKind::kUnary:
-      case OpKind::kBinary:
-      case OpKind::kCompare:
-      case OpKind::kSelect:
-      case OpKind::kMask:
-      case OpKind::kCast:
-      case OpKind::kSaturatingCast:
-      case OpKind::kMakeTuple:
-      case OpKind::kMakeRecord:
-      case OpKind::kExtract:
-      case OpKind::kYield:
-      case OpKind::kReturn:
-        break;
-      case OpKind::kBitcast:
-        if (!function.type(op->result).IsScalar()) return false;
-        break;
-      case OpKind::kCall: {
-        const Function& callee = *module.functions[op->attr<CallAttr>().function];
-        if (!IsPointwise(module, callee, callee.body, depth + 1)) return false;
-        break;
-      }
-      case OpKind::kConstexpr:
-      case OpKind::kDim:
-      case OpKind::kDomain:
-      case OpKind::kDomainProduct:
-      case OpKind::kSubregion:
-      case OpKind::kIndices:
-      case OpKind::kRegionEnd:
-      case OpKind::kAssumeInBounds:
-      case OpKind::kParallel:
-      case OpKind::kIf:
-      case OpKind::kConstexprIf:
-      case OpKind::kFor:
-      case OpKind::kWhile:
-      case OpKind::kViewLoad:
-      case OpKind::kViewStore:
-      case OpKind::kReshape:
-      case OpKind::kTranspose:
-      case OpKind::kBroadcast:
-      case OpKind::kFull:
-      case OpKind::kJoin:
-      case OpKind::kReduce:
-      case OpKind::kScan:
-      case OpKind::kRegionFold:
-      case OpKind::kRegionScan:
-      case OpKind::kContract:
-      case OpKind::kScaledContract:
-      case OpKind::kSparseContract:
-      case OpKind::kHistogram:
-      case OpKind::kQuantize:
-      case OpKind::kQuantizedDot:
-      case OpKind::kGather:
-      case OpKind::kScatterUnique:
-      case OpKind::kScatterReduce:
-      case OpKind::kBuffer:
-      case OpKind::kBufferLoad:
-      case OpKind::kBufferStore:
-      case OpKind::kAtomicLoad:
-      case OpKind::kAtomicStore:
-      case OpKind::kAtomicRmw:
-      case OpKind::kAtomicCas:
-      case OpKind::kRandomBits:
-        return false;
-    }
-  }
-  return true;
-}
 
 // True if the right state wins: the greater value, any NaN, the lowest index among equals.
 template <typename T>
@@ -117,7 +33,7 @@ Machine::Combiner::Combiner(Machine* machine, const Op& op, CombineKind kind, si
   const Function& function = *machine->frame_->function;
   const Block& region = *op.regions[0];
   on_slices_ = !AllScalar(function.type(region.arguments[0]));
-  lifted_ = IsPointwise(machine->module_, function, region, 0);
+  lifted_ = machine->pointwise_.IsPointwise(function, region);
 }
 
 Machine::Leaves Machine::Combiner::Combine(const Leaves& lhs, const Leaves& rhs) const {

@@ -6,8 +6,8 @@
 namespace intent::interp {
 namespace {
 
-// Regions and calls one inside the other. A level needs about a kilobyte of stack.
-constexpr int kMaxDepth = 1500;
+// Regions and calls one inside the other. A level needs two to six kilobytes of stack.
+constexpr int kMaxDepth = 600;
 
 class DepthGuard {
  public:

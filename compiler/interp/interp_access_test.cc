@@ -266,5 +266,36 @@ TEST(Limits, MemoryStepsAndCancel) {
   EXPECT_EQ(endless.TryRun({View(y)}, {.cancel = &cancel})->kind, ErrorKind::kCancelled);
 }
 
+TEST(Limits, TemporariesAreDroppedAfterTheirLastUse) {
+  std::string body = "%0 = view_load %x [:] : tensor<f32, [s0]>\n";
+  for (int i = 0; i < 100; ++i) {
+    body += "%" + std::to_string(i + 1) + " = unary negate %" + std::to_string(i) +
+            " : tensor<f32, [s0]>\n";
+  }
+  const Kernel kernel("%x: view<inout, f32, [s0]>", body + "view_store %x [:] = %100");
+  std::vector<float> x(1 << 16, 1.0f);
+  EXPECT_FALSE(kernel.TryRun({View(x)}, {.memory_limit = 1 << 20}));
+  EXPECT_EQ(kernel.TryRun({View(x)}, {.memory_limit = 300'000})->kind, ErrorKind::kMemoryLimit);
+}
+
+TEST(Limits, LongChainsOfHelpersEndInAnErrorNotInTheStack) {
+  std::string helpers = "fn f0(%a: f32) -> f32 {\n return %a\n}\n";
+  for (int i = 1; i < 1000; ++i) {
+    helpers += "fn f" + std::to_string(i) + "(%a: f32) -> f32 {\n %b = call f" +
+               std::to_string(i - 1) + " %a : f32\n return %b\n}\n";
+  }
+  for (const auto& [last, works] : {std::pair{20, true}, std::pair{999, false}}) {
+    const Kernel kernel("%a: f32, %y: view<out, f32, []>",
+                        "%b = call f" + std::to_string(last) + " %a : f32\nview_store %y [] = %b",
+                        helpers);
+    std::vector<float> y(1);
+    const auto error = kernel.TryRun({F32(3), View(y, {})});
+    EXPECT_EQ(!error, works);
+    if (error) {
+      EXPECT_EQ(error->kind, ErrorKind::kDepthLimit);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace intent::interp::testing

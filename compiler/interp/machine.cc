@@ -111,7 +111,8 @@ Machine::Machine(const Module& module, const Options& options)
     : module_(module),
       options_(options),
       budget_(options.memory_limit),
-      frames_(module.functions.size()) {}
+      frames_(module.functions.size()),
+      pointwise_(module) {}
 
 std::optional<RuntimeError> Machine::RunKernel(std::span<const Argument> arguments) {
   const Function& kernel = module_.kernel_function();

@@ -17,6 +17,7 @@
 
 #include "compiler/interp/index_access.h"
 #include "compiler/interp/interp.h"
+#include "compiler/interp/pointwise.h"
 #include "compiler/interp/value.h"
 #include "compiler/ir/module.h"
 
@@ -179,6 +180,7 @@ class Machine {
   MemoryBudget budget_;
   std::vector<std::unique_ptr<Frame>> frames_;  // by function
   Frame* frame_ = nullptr;
+  PointwiseRegions pointwise_;
   uint64_t steps_ = 0;
   int depth_ = 0;
   std::optional<RuntimeError> error_;

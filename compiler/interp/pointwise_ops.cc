@@ -205,37 +205,12 @@ RuntimeValue Machine::Cast(const Op& op) {
   return TensorPtr(result);
 }
 
-// Equal total bits. Elements narrower than their bytes (bool, i4, f6, f4) keep their own width.
+// The widths are equal, hence the bytes too.
 RuntimeValue Machine::Bitcast(const Op& op) {
   const RuntimeValue& value = Get(op, 0);
-  const Type& type = ResultType(op);
-  if (value.IsScalar() && type.IsScalar()) {
-    return ScalarValue{.dtype = type.dtype(), .bits = value.scalar().bits};
-  }
-  const DType from = value.dtype(), to = type.dtype();
-  if (BitWidth(from) == BitWidth(to) && value.IsTensor()) return value.tensor().Reinterpreted(to);
-  const std::optional<Shape> shape = EvaluateShape(op, type);
-  if (!shape) return {};
-  auto result = NewTensor(op, to, *shape);
-  if (failed()) return {};
-  const int64_t from_count = value.IsScalar() ? 1 : value.tensor().count();
-  const __int128 from_bits = static_cast<__int128>(from_count) * BitWidth(from);
-  if (from_bits != static_cast<__int128>(result->count()) * BitWidth(to)) {
-    Fail(ErrorKind::kBadShape, op, "a bitcast between values of different total widths");
-    return {};
-  }
-  // Bit i of the packed source, low bits first, is bit i of the packed result.
-  const Elements source(value);
-  const int64_t from_width = BitWidth(from), to_width = BitWidth(to);
-  const int64_t from_bytes = StorageBytes(from), to_bytes = StorageBytes(to);
-  for (int64_t bit = 0; bit < static_cast<int64_t>(from_bits); ++bit) {
-    const int64_t in = bit / from_width * from_bytes * 8 + bit % from_width;
-    const int64_t out = bit / to_width * to_bytes * 8 + bit % to_width;
-    if ((std::to_integer<int>(source.data()[in / 8]) >> (in % 8) & 1) != 0) {
-      result->mutable_data()[out / 8] |= std::byte{1} << (out % 8);
-    }
-  }
-  return Shaped(type, *result);
+  const DType dtype = ResultType(op).dtype();
+  if (value.IsTensor()) return value.tensor().Reinterpreted(dtype);
+  return ScalarValue{.dtype = dtype, .bits = value.scalar().bits};
 }
 
 RuntimeValue Machine::RandomBits(const Op& op) {
