@@ -136,8 +136,8 @@ TEST(DiskStoreFolder, IsCreatedAnewWhenItVanished) {
   const std::string folder = temp / "cache";
   const auto store = Open(folder);
   ASSERT_TRUE(store->Put(TestEntry(TestKey("a"), "x")).ok());
-  store->Maintain();  // the scan at start is over
-  fs::remove_all(folder);
+  // The scan at start may be putting its lock file into the folder.
+  for (std::error_code error; fs::exists(folder);) fs::remove_all(folder, error);
   EXPECT_EQ(ObjectIn(*store, TestKey("a")), "(miss)");
   EXPECT_TRUE(store->Put(TestEntry(TestKey("a"), "y")).ok());
   EXPECT_EQ(ObjectIn(*store, TestKey("a")), "y");
@@ -250,12 +250,13 @@ TEST(DiskStoreSize, EvictsWhatWasUsedLongestAgo) {
   {
     const auto large = Open(folder.path(), 100 * kMaxBytes);
     for (int i = 0; i < 64; ++i) PutAt(*large, folder.path(), std::to_string(i), 1000 + i);
+    ASSERT_TRUE(large->Get(TestKey("0")).ok());  // used now
   }
   const auto store = Open(folder.path());
-  ASSERT_EQ(ObjectIn(*store, TestKey("0")), std::string(30'000, 'x'));  // used now
   store->Maintain();
   EXPECT_LE(BytesUnder(folder.path()), kMaxBytes);
   EXPECT_GT(BytesUnder(folder.path()), kMaxBytes / 2) << "no more than needed";
+  EXPECT_TRUE(fs::exists(EntryFile(folder.path(), TestKey("0"))));
   EXPECT_TRUE(fs::exists(EntryFile(folder.path(), TestKey("63"))));
   EXPECT_FALSE(fs::exists(EntryFile(folder.path(), TestKey("1"))));
   // Whoever removed what was too much, the scan at start or ours, counted it.
