@@ -9,6 +9,8 @@ from .values import Domain, Record, has_poison, is_leaf, is_poison
 
 
 def dtype(state, node, value):
+    if is_poison(value):
+        raise Failure
     if not isinstance(value, dtypes.DType):
         state.fail("E0803", f"a dtype such as I.f32 is needed here, not {state.describe(value)}", node)
     return value.name

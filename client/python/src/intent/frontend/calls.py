@@ -8,7 +8,7 @@ from ..intrinsics import Intrinsic
 from ..kernel import Helper, Kernel
 from . import expressions, loops, operations, scopes, statements
 from .state import MAX_DEPTH, Frame
-from .values import Domain, Iteration, is_leaf
+from .values import Domain, Iteration, is_leaf, is_poison
 
 
 def call(state, node):
@@ -114,18 +114,21 @@ def _range(state, node, arguments):
     return make_domain(state, node, begin, end, step)
 
 
-def make_domain(state, node, begin, end, step) -> Domain:
+def make_domain(state, node, begin, end, step):
     bounds = [
         state.index_operand(value, f"the {what} of a domain", node)
         for value, what in ((begin, "begin"), (end, "end"), (step, "step"))
     ]
     state.at(node)
-    return Domain(state.builder.domain(*bounds), *bounds)
+    operand = state.builder.domain(*bounds)
+    return operand if is_poison(operand) else Domain(operand, *bounds)
 
 
 def _enumerate(state, node, arguments):
     if len(arguments) != 1:
         state.fail("E0803", f"enumerate takes one domain, not {len(arguments)} arguments", node)
+    if is_poison(arguments[0]):
+        return arguments[0]
     inner = loops.as_iteration(state, arguments[0], node)
     if not inner.single or inner.enumerated:
         state.fail("E0204", "enumerate counts the coordinates of one domain", node)

@@ -346,6 +346,8 @@ def _subregion(state, base, node):
     start, stop = (_bound(state, part) for part in (node.slice.lower, node.slice.upper))
     state.at(node)
     operand = state.builder.subregion(base.operand, start, stop)
+    if is_poison(operand):
+        return POISON
     return Domain(
         operand, base.begin if start is None else start, base.end if stop is None else stop, base.step
     )

@@ -257,9 +257,8 @@ def _poison_loop(state, node):
 
 
 def _spoil(state, node):
-    state.frame.env.update({name: POISON for name in syntax.assigned(node.body)})
-    _forget_targets = {name: POISON for name in _target_names(node)}
-    state.frame.env.update(_forget_targets)
+    """Poisons everything that a loop with a mistake would have bound."""
+    state.frame.env.update({name: POISON for name in [*syntax.assigned(node.body), *_target_names(node)]})
     if syntax.returns(node.body) and statements.RETURNED in state.frame.env:
         state.frame.env[statements.RETURNED] = POISON
 

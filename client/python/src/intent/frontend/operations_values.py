@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import dtypes
 from . import arguments as args
 from . import calls, loops
-from .values import Iteration, Record, is_leaf
+from .values import Iteration, Record, is_leaf, is_poison
 
 # Pointwise.
 
@@ -148,6 +148,8 @@ def _end(state, node, region):
 
 
 def _parallel(state, node, domain):
+    if is_poison(domain):
+        return domain
     inner = loops.as_iteration(state, domain, node)
     return Iteration(inner.domains, inner.single, parallel=True, enumerated=inner.enumerated)
 

@@ -8,7 +8,7 @@ import types
 
 from .. import annotations, dtypes, intrinsics
 from ..kernel import Helper, Kernel
-from .values import LITERALS, EnumConstexpr, Unbound
+from .values import Unbound
 
 _BUILTINS = {name: getattr(builtins, name) for name in ("range", "enumerate", "slice", "len")}
 
@@ -79,6 +79,13 @@ def outside(state, value, name: str, node):
         return value
     if any(value is known for known in _BUILTINS.values()):
         return value
+    if callable(value) and not isinstance(value, type):
+        state.fail(
+            "E0802",
+            f"{name!r} is a Python function, which a kernel cannot call; use the intrinsics of intent.language, or make "
+            "it an @intent.fn",
+            node,
+        )
     state.fail(
         "E0802",
         f"{name!r} is {_article(type(value).__name__)}, which a kernel cannot use; from outside come numbers, "
@@ -91,13 +98,6 @@ def check_integer(state, value: int, node) -> int:
     if not -(2**127) <= value < 2**127:
         state.fail("E0203", "an integer literal of more than 128 bits", node)
     return value
-
-
-def parameter_value(state, value, name: str, node):
-    """A default of a helper's parameter."""
-    if isinstance(value, LITERALS) or isinstance(value, EnumConstexpr):
-        return value
-    return outside(state, value, name, node)
 
 
 def _article(word: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core as core
 from . import syntax
-from .values import POISON, Unbound, has_poison, is_leaf, is_literal, leaves, map_leaves
+from .values import POISON, EnumConstexpr, Unbound, has_poison, is_leaf, is_literal, leaves, map_leaves
 
 MAX_STEPS = 400_000  # statements and expressions, counted at every expansion
 MAX_DEPTH = 48  # helper calls within helper calls
@@ -129,6 +129,8 @@ class State:
             return f"a tuple of {len(value)}"
         if isinstance(value, Unbound):
             return "undefined"
+        if isinstance(value, EnumConstexpr):
+            return f"a member of {value.type.__name__}"
         return {"Record": "a record", "Domain": "a domain", "Shape": "a shape", "NoneType": "None"}.get(
             type(value).__name__, repr(value)
         )

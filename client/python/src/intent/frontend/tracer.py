@@ -53,7 +53,12 @@ def _cached_trace(kernel, bindings) -> Trace:
         fixed = _early_bindings(kernel, bindings, isinstance(problem, NeedBinding))
         if not fixed:
             raise
-        made, read = _trace(kernel, fixed)
+        try:
+            made, read = _trace(kernel, fixed)
+        except CompileError:
+            if isinstance(problem, CompileError):
+                raise problem from None  # in the author's terms
+            raise
     kernel.traces.append((fixed, made, read))
     return made
 
