@@ -42,10 +42,12 @@ suite() { # name, command...
   echo $? >"$results/$name.status"
 }
 
-unit_tests() { # folder of a build
+unit_tests() { # folder of a build, arguments of ctest...
+  local folder=$1
+  shift
   mkdir -p "$results/unit"
-  GTEST_OUTPUT=xml:$results/unit/ GTEST_BRIEF=1 ctest --test-dir "$1" --output-on-failure \
-    --parallel "$jobs" --output-junit "$results/ctest.xml"
+  GTEST_OUTPUT=xml:$results/unit/ GTEST_BRIEF=1 ctest --test-dir "$folder" --output-on-failure \
+    --parallel "$jobs" --output-junit "$results/ctest.xml" "$@"
 }
 
 shared_cases() { # folder of a build
@@ -69,7 +71,8 @@ finish() {
 everything() {
   build release
   build failpoints intent-compiled intent-worker intentc intent_proto_python
-  suite unit unit_tests build
+  # The service tests have a suite of their own, on binaries that can be made to fail.
+  suite unit unit_tests build --exclude-regex '^service_test$'
   suite python "$python" -m pytest client/python/tests -q --junitxml="$results/python.xml"
   suite service env INTENT_BUILD=build/failpoints "$python" -m pytest tests -q \
     --junitxml="$results/service.xml"
