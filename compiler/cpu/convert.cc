@@ -50,7 +50,9 @@ V Lanes::ToF32(DType from, V bits) const {
   if (from == DType::kBF16) return FromBits(b.CreateShl(wide, I(wide, 16)));
   if (from == DType::kF16 && facts.f16c) {
     llvm::Type* half = With(bits, llvm::Type::getHalfTy(module.getContext()));
-    return b.CreateFPExt(b.CreateBitCast(bits, half), FloatOf(bits));
+    V wide_value = b.CreateFPExt(b.CreateBitCast(bits, half), FloatOf(bits));
+    // Without the fence LLVM would move comparisons and rounding to half, which few targets have.
+    return b.CreateArithmeticFence(wide_value, wide_value->getType());
   }
   if (!Served(from)) return nullptr;
   // The code shifted into place is the value with the wrong bias: one exact product mends that,

@@ -224,5 +224,39 @@ TEST(MathTest, Power) {
   }
 }
 
+// The distance of two codes in the order of their values; NaNs are equal.
+int Steps(DType dtype, uint16_t a, uint16_t b) {
+  const int infinity = dtype == DType::kF16 ? 0x7c00 : 0x7f80;
+  const auto place = [&](int code) { return code & 0x8000 ? -(code & 0x7fff) : code; };
+  const bool a_nan = (a & 0x7fff) > infinity, b_nan = (b & 0x7fff) > infinity;
+  if (a_nan || b_nan) return a_nan && b_nan ? 0 : 1 << 20;
+  return std::abs(place(a) - place(b));
+}
+
+// Every code of f16 and bf16: evaluated in f32, rounded once more.
+TEST(MathTest, NarrowFormats) {
+  std::vector<uint16_t> codes(1 << 16);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint16_t>(i);
+  const std::vector<ViewArgument> views = {Contiguous(BytesOf(codes), 2),
+                                           Contiguous(BytesOf(codes), 2),
+                                           Contiguous(std::vector<uint8_t>(2 * codes.size()), 2)};
+  for (DType dtype : {DType::kF16, DType::kBF16}) {
+    for (const Function& function : kFunctions) {
+      const auto program = ParseOrDie(
+          Program("unary." + std::string(function.name), std::string(DTypeName(dtype)), 16, false));
+      const auto expected = ValuesOf<uint16_t>(RunInterpreted(*program, views).allocations[2]);
+      for (const std::string& target : RunnableTargets()) {
+        const auto got =
+            ValuesOf<uint16_t>(RunCompiled(*program, views, {}, target).allocations[2]);
+        for (size_t i = 0; i < codes.size(); ++i) {
+          ASSERT_LE(Steps(dtype, got[i], expected[i]), 1)
+              << function.name << " of " << DTypeName(dtype) << " code " << i << " on " << target
+              << ": " << got[i] << " for " << expected[i];
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace intent::cpu
