@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 
 #include "CLI/CLI.hpp"
@@ -36,6 +37,7 @@ std::string WorkerBeside() {
 
 void Declare(CLI::App& app, ServerOptions& options) {
   app.add_option("--listen", options.listen, "address to serve: unix:/path; repeatable");
+  app.option_defaults()->take_last();
   app.add_option("--cache-dir", options.cache_dir, "folder of the disk cache; empty: none");
   app.add_option("--cache-size", options.cache_size, "bound of the disk cache, bytes or 4GB")
       ->transform(CLI::AsSizeValue(false));
@@ -149,6 +151,7 @@ std::variant<ServerOptions, PrintAndExit> ParseOptions(int argc, const char* con
     // CLI11 reports by exceptions; they end here.
     std::ostringstream text;
     const int status = app.exit(error, text, text);
+    text << (status == 0 ? "" : "\n");
     return PrintAndExit{text.str(), status == 0 ? 0 : 2};
   }
   if (options.workers == 0) options.workers = Processors();

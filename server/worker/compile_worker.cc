@@ -101,14 +101,6 @@ FromWorker ToFrame(const Diagnostics& diagnostics) {
   return frame;
 }
 
-void AddTimes(const std::vector<StageTime>& times, worker::v1::Compiled* compiled) {
-  for (const StageTime& time : times) {
-    compile::v1::StageTime& wire = *compiled->add_times();
-    wire.set_stage(time.stage);
-    wire.set_nanoseconds(time.nanoseconds);
-  }
-}
-
 class CompileWorker {
  public:
   explicit CompileWorker(FrameChannel& channel) : channel_(channel) {}
@@ -148,7 +140,6 @@ class CompileWorker {
 
   absl::Status Finish(const CompileInput& input, Prepared prepared) {
     INTENT_FAILPOINT_AT("compile");
-    const std::vector<StageTime> times = prepared.times;
     auto compiled = Compile(input, std::move(prepared), &cancel_.requested);
     INTENT_FAILPOINT_AT("compiled");
     if (!compiled.ok()) return channel_.Send(ToFrame(compiled.status()));
@@ -165,8 +156,11 @@ class CompileWorker {
       payload.set_size(bytes.size());
       payload.set_data(std::move(bytes));
     }
-    AddTimes(times, &wire);
-    AddTimes(artifact.times, &wire);
+    for (const StageTime& time : artifact.times) {
+      compile::v1::StageTime& item = *wire.add_times();
+      item.set_stage(time.stage);
+      item.set_nanoseconds(time.nanoseconds);
+    }
     return channel_.Send(answer);
   }
 

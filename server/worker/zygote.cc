@@ -16,6 +16,7 @@
 #include "server/worker/compile_worker.h"
 #include "server/worker/execute_worker.h"
 #include "server/worker/hello.h"
+#include "server/worker/warm_up.h"
 
 namespace intent {
 namespace {
@@ -136,6 +137,7 @@ int RunZygote(FileDescriptor front) {
   sigprocmask(SIG_BLOCK, &child, nullptr);
   FileDescriptor signals(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.valid()) return 1;
+  WarmUpCompiler();
   return Zygote(std::move(front), std::move(signals)).Run();
 }
 

@@ -51,10 +51,19 @@ class Daemon:
             f"unix:{self.socket}",
             options=[("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)],
         )
-        grpc.channel_ready_future(self.channel).result(timeout=60)
+        self._wait_until_ready()
         self.compile_service = compile_pb2_grpc.CompileServiceStub(self.channel)
         self.execute_service = execute_pb2_grpc.ExecuteServiceStub(self.channel)
         self.admin_service = admin_pb2_grpc.AdminServiceStub(self.channel)
+
+    def _wait_until_ready(self):
+        ready = grpc.channel_ready_future(self.channel)
+        for _ in range(600):
+            try:
+                return ready.result(timeout=0.1)
+            except grpc.FutureTimeoutError:
+                assert self.process.poll() is None, f"the daemon has ended: {self.log()}"
+        raise AssertionError(f"the daemon does not answer: {self.log()}")
 
     def log(self):
         return self.log_path.read_text(errors="replace")
@@ -155,8 +164,9 @@ ENDLESS_TEXT = """kernel (%x: view<in, bool, []>, %y: view<out, bool, []>) {
     yield %c
   } do (%d : bool) {
     yield %d
-  } : bool
-  view_store %y [] = %b
+  } : tuple<bool>
+  %e = extract %b axis 0 : bool
+  view_store %y [] = %e
   return
 }
 """

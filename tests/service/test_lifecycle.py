@@ -121,7 +121,7 @@ def test_draining_has_a_bound(start, chain):
 
 
 def test_an_idle_daemon_ends(start):
-    daemon = start("--idle-exit", "1")
+    daemon = start("--idle-exit", "3")
     daemon.channel.close()
     assert daemon.process.wait(20) == 0
 
