@@ -120,7 +120,8 @@ Id Lowerer::ResolveGroupHazards(const plan::RowGroup& group, const std::vector<R
             });
       }
     }
-    for (const auto& [value, leaf] : pending_) {
+    for (size_t i = pending_begin_; i < pending_.size(); ++i) {
+      const auto& [value, leaf] = pending_[i];
       const auto last = plan_.last_use.find(value);
       if (last == plan_.last_use.end() || last->second < group.end) continue;
       const MemoryOrigin origin = OriginOf(*leaf);

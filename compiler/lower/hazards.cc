@@ -41,7 +41,8 @@ void Lowerer::MaterializePending(const Op& op) {
   std::vector<MemoryOrigin> writes;
   CollectWrites(op, &writes);
   if (writes.empty()) return;
-  for (const auto& [value, tensor] : pending_) {
+  for (size_t i = pending_begin_; i < pending_.size(); ++i) {
+    const auto& [value, tensor] = pending_[i];
     const auto last = plan_.last_use.find(value);
     if (last == plan_.last_use.end()) continue;
     const bool needed = op.regions.empty() ? last->second > position_ : last->second >= position_;

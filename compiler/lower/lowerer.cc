@@ -199,6 +199,8 @@ void Lowerer::LowerBlock(const Block& block) {
   const Block* outer_block = block_;
   const size_t outer_position = position_;
   const size_t outer_pending = pending_.size();
+  const size_t outer_begin = pending_begin_;
+  pending_begin_ = outer_pending;
   block_ = &block;
   for (position_ = 0; position_ < block.ops.size();) {
     b().SetOrdinal(block.ops[position_]->ordinal);
@@ -211,6 +213,7 @@ void Lowerer::LowerBlock(const Block& block) {
     ++position_;
   }
   pending_.resize(outer_pending);
+  pending_begin_ = outer_begin;
   block_ = outer_block;
   position_ = outer_position;
 }

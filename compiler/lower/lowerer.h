@@ -249,6 +249,7 @@ class Lowerer {
   std::set<std::tuple<ValueId, ValueId, int64_t>> assumed_;  // index, resource, axis
   std::vector<std::pair<ValueId, TensorPtr>>
       pending_;                   // lazy tensors of the open blocks that read memory
+  size_t pending_begin_ = 0;  // entries of outer blocks stand before: their hazards were met there
   const Block* block_ = nullptr;  // being lowered
   size_t position_ = 0;           // in block_
   uint64_t serials_ = 0;
