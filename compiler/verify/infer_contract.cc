@@ -212,15 +212,33 @@ std::optional<Type> Inference::SparseContract() {
     return Fail(DiagnosticCode::kFormat, "the compressed extent " + Text(stored) +
                                              " is not half the logical extent " + Text(logical));
   }
-  std::vector<Extent> groups = compressed.shape();
-  if (attr.format == SparseFormat::kTwoOfFour) groups[axis] = Extent::FloorDiv(stored, 2);
-  const Type positions = Type::Tensor(DType::kIndex, groups);
-  const Type expected = attr.format == SparseFormat::kOneOfTwo
-                            ? positions
-                            : Type::Record({"first", "second"}, {positions, positions});
-  if (metadata != expected) {
+  // Metadata has the compressed operand's shape, with one group where two values are stored; those
+  // extents may have symbols of their own.
+  const auto is_metadata = [&](const Type& type) {
+    if (!type.IsTensor() || type.dtype() != DType::kIndex || type.rank() != compressed.rank()) {
+      return false;
+    }
+    for (int i = 0; i < type.rank(); ++i) {
+      const Extent& extent = type.shape()[i];
+      if (i != axis && !(extent == compressed.shape()[i])) return false;
+      if (i != axis) continue;
+      if (Extent::ProvablyDifferent(extent * (group / 2), stored)) return false;
+    }
+    return true;
+  };
+  const bool fits = attr.format == SparseFormat::kOneOfTwo
+                        ? is_metadata(metadata)
+                        : metadata.kind() == TypeKind::kRecord &&
+                              metadata.names() == std::vector<std::string>{"first", "second"} &&
+                              is_metadata(metadata.fields()[0]) &&
+                              metadata.fields()[0] == metadata.fields()[1];
+  if (!fits) {
     return Fail(DiagnosticCode::kFormat,
-                "the metadata is " + Text(expected) + ", not " + Text(metadata));
+                std::string("the metadata of ") +
+                    (attr.format == SparseFormat::kOneOfTwo
+                         ? "one_of_two is an index tensor like "
+                         : "two_of_four is a record {first, second} of index tensors for ") +
+                    Text(compressed) + ", not " + Text(metadata));
   }
   std::vector<Extent> logical_shape = compressed.shape();
   logical_shape[axis] = logical;
