@@ -24,6 +24,26 @@ bool RightWins(T left, int64_t left_index, T right, int64_t right_index) {
 
 }  // namespace
 
+BinaryKind BuiltinOf(CombineKind kind) {
+  switch (kind) {
+    case CombineKind::kAdd:
+      return BinaryKind::kAdd;
+    case CombineKind::kMaximum:
+      return BinaryKind::kMaximum;
+    case CombineKind::kMinimum:
+      return BinaryKind::kMinimum;
+    case CombineKind::kAnd:
+      return BinaryKind::kAnd;
+    case CombineKind::kOr:
+      return BinaryKind::kOr;
+    case CombineKind::kRegion:
+    case CombineKind::kArgMax:
+      break;
+  }
+  INTENT_UNREACHABLE() << NameOf(kind);
+  return BinaryKind::kAdd;
+}
+
 Machine::Combiner::Combiner(Machine* machine, const Op& op, CombineKind kind, size_t first_capture)
     : machine_(machine), op_(op), kind_(kind) {
   for (size_t i = first_capture; i < op.operands.size(); ++i) {
@@ -38,26 +58,11 @@ Machine::Combiner::Combiner(Machine* machine, const Op& op, CombineKind kind, si
 
 Machine::Leaves Machine::Combiner::Combine(const Leaves& lhs, const Leaves& rhs) const {
   INTENT_CHECK(lhs.size() == rhs.size()) << "states of different schemas";
-  switch (kind_) {
-    case CombineKind::kRegion:
-      return CombineRegion(lhs, rhs);
-    case CombineKind::kArgMax:
-      return CombineArgMax(lhs, rhs);
-    case CombineKind::kAdd:
-    case CombineKind::kMaximum:
-    case CombineKind::kMinimum:
-    case CombineKind::kAnd:
-    case CombineKind::kOr:
-      break;
-  }
-  const BinaryKind kind = kind_ == CombineKind::kAdd       ? BinaryKind::kAdd
-                          : kind_ == CombineKind::kMaximum ? BinaryKind::kMaximum
-                          : kind_ == CombineKind::kMinimum ? BinaryKind::kMinimum
-                          : kind_ == CombineKind::kAnd     ? BinaryKind::kAnd
-                                                           : BinaryKind::kOr;
+  if (kind_ == CombineKind::kRegion) return CombineRegion(lhs, rhs);
+  if (kind_ == CombineKind::kArgMax) return CombineArgMax(lhs, rhs);
   Leaves result;
   for (size_t i = 0; i < lhs.size(); ++i) {
-    result.push_back(machine_->BinaryOn(op_, kind, lhs[i], rhs[i]));
+    result.push_back(machine_->BinaryOn(op_, BuiltinOf(kind_), lhs[i], rhs[i]));
     if (machine_->failed()) return {};
   }
   return result;

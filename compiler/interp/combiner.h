@@ -9,6 +9,9 @@
 
 namespace intent::interp {
 
+// The pointwise operation of a builtin combine other than arg_max.
+BinaryKind BuiltinOf(CombineKind kind);
+
 class Machine::Combiner {
  public:
   // Region arguments: state, state, captures...

@@ -6,7 +6,8 @@
 // Input is a verified module without constexpr references. Parallel loops run forward, reductions
 // as a balanced tree, scans in order. Every access is checked before memory is touched: an active
 // access out of bounds ends the call with an error, whether or not an assumption covers it. Effects
-// that happened before an error stay.
+// that happened before an error stay. The calling thread's floating-point mode does not matter and
+// is left as it was.
 
 #include <atomic>
 #include <cstddef>

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cfenv>
 #include <numeric>
 
 #include "compiler/interp/test_kernel.h"
@@ -186,6 +187,24 @@ TEST(Scatter, UniqueReduceAndAtomics) {
   kernel.Run({View(to), View(x), Bools(on, {3}), View(placed), View(total)});
   EXPECT_THAT(placed, ElementsAre(2, 10, 0, 4));
   EXPECT_THAT(total, ElementsAre(22, 10, 0, 55));
+}
+
+TEST(FloatMode, OfTheCallerIsSetAsideAndRestored) {
+  const Kernel kernel("%x: f32, %y: view<out, f32, []>", R"(
+    %1 = binary add %x, %x : f32
+    %2 = constant 3.0 : f32
+    %3 = binary div %1, %2 : f32
+    view_store %y [] = %3)");
+  std::vector<float> y(1);
+  const ScalarValue tiny = F32(0x1p-140);
+  std::fenv_t before;
+  std::fegetenv(&before);
+  std::fesetround(FE_UPWARD);
+  kernel.Run({tiny, View(y, {})});
+  const int mode = std::fegetround();
+  std::fesetenv(&before);
+  EXPECT_EQ(mode, FE_UPWARD);
+  EXPECT_EQ(y[0], 0x1.55p-141f);  // 341.33 units of 2^-149 round down
 }
 
 TEST(Buffers, AreFreshAtEachExecution) {

@@ -1,5 +1,6 @@
 #include "compiler/interp/machine.h"
 
+#include <cfenv>
 #include <utility>
 
 #include "compiler/interp/liveness.h"
@@ -18,6 +19,21 @@ std::string Place(size_t parameter, size_t axis) {
 struct Binding {
   int64_t value;
   size_t parameter, axis;
+};
+
+// Rounding to nearest with subnormals, whatever mode the calling thread is in.
+class FloatEnvironment {
+ public:
+  FloatEnvironment() {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~FloatEnvironment() { std::fesetenv(&saved_); }
+  FloatEnvironment(const FloatEnvironment&) = delete;
+  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
+
+ private:
+  std::fenv_t saved_;
 };
 
 RuntimeError ArgumentError(size_t parameter, std::string message, int32_t axis = -1) {
@@ -104,6 +120,7 @@ std::string_view NameOf(ErrorKind kind) {
 
 std::optional<RuntimeError> Run(const Module& module, std::span<const Argument> arguments,
                                 const Options& options) {
+  const FloatEnvironment environment;
   return Machine(module, options).RunKernel(arguments);
 }
 

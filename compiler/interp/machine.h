@@ -75,7 +75,7 @@ class Machine {
   RuntimeValue Call(const Op& op);
   // Runs an isolated region that yields one value.
   RuntimeValue CallRegion(const Block& region, std::span<const RuntimeValue> arguments);
-  // Advances `point` in row-major order; false after the last point.
+  // Advances a point of a domain in row-major order; false after the last.
   static bool NextPoint(const Domain& domain, std::vector<int64_t>* ordinals);
 
   // --- domain_ops.cc

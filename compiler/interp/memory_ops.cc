@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "compiler/interp/combiner.h"
 #include "compiler/interp/machine.h"
 #include "compiler/interp/strided.h"
 #include "compiler/numerics/scalar.h"
@@ -69,26 +70,6 @@ BinaryKind KindOf(RmwKind kind) {
     case RmwKind::kXor:
       return BinaryKind::kXor;
     case RmwKind::kExchange:
-      break;
-  }
-  INTENT_UNREACHABLE() << NameOf(kind);
-  return BinaryKind::kAdd;
-}
-
-BinaryKind KindOf(CombineKind kind) {
-  switch (kind) {
-    case CombineKind::kAdd:
-      return BinaryKind::kAdd;
-    case CombineKind::kMaximum:
-      return BinaryKind::kMaximum;
-    case CombineKind::kMinimum:
-      return BinaryKind::kMinimum;
-    case CombineKind::kAnd:
-      return BinaryKind::kAnd;
-    case CombineKind::kOr:
-      return BinaryKind::kOr;
-    case CombineKind::kRegion:
-    case CombineKind::kArgMax:
       break;
   }
   INTENT_UNREACHABLE() << NameOf(kind);
@@ -313,7 +294,7 @@ RuntimeValue Machine::ScatterReduce(const Op& op) {
     const ScalarValue old = numerics::LoadScalar(resource.dtype, element);
     const ScalarValue update = value->At(position);
     if (attr.combine != CombineKind::kRegion) {
-      numerics::StoreScalar(numerics::EvalBinary(KindOf(attr.combine), old, update), element);
+      numerics::StoreScalar(numerics::EvalBinary(BuiltinOf(attr.combine), old, update), element);
       return true;
     }
     arguments[0] = old;
