@@ -156,6 +156,17 @@ V Lanes::Slot(llvm::Type* type, int alignment) const {
   return slot;
 }
 
+V Lanes::OpenSlot(llvm::Type* type, int alignment) const {
+  V slot = Slot(type, alignment);
+  b.CreateLifetimeStart(slot, b.getInt64(module.getDataLayout().getTypeAllocSize(type)));
+  return slot;
+}
+
+void Lanes::CloseSlot(V slot) const {
+  llvm::Type* type = llvm::cast<llvm::AllocaInst>(slot)->getAllocatedType();
+  b.CreateLifetimeEnd(slot, b.getInt64(module.getDataLayout().getTypeAllocSize(type)));
+}
+
 namespace {
 
 // A function of libm on doubles. LLVM must not know it by name: it would trade it for others.
@@ -223,14 +234,16 @@ V Lanes::PerLane(const std::string& name, std::vector<V> arguments) const {
     llvm::Function* loop = LaneLoop(module, name, arguments.size());
     std::vector<V> slots;
     for (V argument : arguments) {
-      slots.push_back(Slot(argument->getType(), 64));
+      slots.push_back(OpenSlot(argument->getType(), 64));
       b.CreateStore(argument, slots.back());
     }
-    const V out = Slot(arguments[0]->getType(), 64);
+    const V out = OpenSlot(arguments[0]->getType(), 64);
     slots.push_back(out);
-    slots.push_back(b.getInt64(static_cast<uint64_t>(count)));
-    b.CreateCall(loop, slots);
+    std::vector<V> operands = slots;
+    operands.push_back(b.getInt64(static_cast<uint64_t>(count)));
+    b.CreateCall(loop, operands);
     result = b.CreateLoad(arguments[0]->getType(), out);
+    for (V slot : slots) CloseSlot(slot);
   }
   return single ? Narrow(result) : result;
 }

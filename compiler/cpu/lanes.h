@@ -107,8 +107,11 @@ class Lanes {
   // Combined as a tree: lane l with lane l + ceil(n / 2) while n > 1.
   V ReduceLanes(CombineKind kind, DType dtype, V x) const;
 
-  // A stack slot in the current function's entry block.
+  // A stack slot in the current function's entry block. Open and Close bound the code that uses it,
+  // so that slots of different uses share their place in the frame.
   V Slot(llvm::Type* type, int alignment) const;
+  V OpenSlot(llvm::Type* type, int alignment) const;
+  void CloseSlot(V slot) const;
 
  private:
   V FloatUnary(UnaryKind kind, DType dtype, V x, bool approximate, bool flush) const;

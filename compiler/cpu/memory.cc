@@ -75,7 +75,7 @@ void Branch(const Lanes& l, V condition, const std::function<void()>& then,
 void ForActiveLanes(const Lanes& l, int lanes, V mask, const std::function<void(V)>& body) {
   llvm::IRBuilderBase& b = l.b;
   llvm::Type* bytes = llvm::FixedVectorType::get(b.getInt8Ty(), static_cast<unsigned>(lanes));
-  V slot = l.Slot(bytes, 64);
+  V slot = l.OpenSlot(bytes, 64);
   b.CreateStore(b.CreateZExt(mask, bytes), slot);
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::Function* function = before->getParent();
@@ -97,12 +97,19 @@ void ForActiveLanes(const Lanes& l, int lanes, V mask, const std::function<void(
   lane->addIncoming(following, next);
   b.CreateCondBr(b.CreateICmpULT(following, b.getInt64(static_cast<uint64_t>(lanes))), head, done);
   b.SetInsertPoint(done);
+  l.CloseSlot(slot);
 }
 
-// The address of a scalar access: a slot of ours where the access is inactive.
-V ScalarAddress(const Lanes& l, DType dtype, V address, V mask) {
-  if (mask == nullptr) return address;
-  return l.Select(mask, address, l.Slot(l.Memory(dtype), 16));
+// What an inactive scalar load reads: zeros of ours.
+V Zeros(const Lanes& l) {
+  llvm::Type* type = llvm::ArrayType::get(l.b.getInt64Ty(), 2);
+  llvm::GlobalVariable* zeros = l.module.getGlobalVariable("intent.zeros", true);
+  if (zeros == nullptr) {
+    zeros = new llvm::GlobalVariable(l.module, type, true, llvm::GlobalValue::InternalLinkage,
+                                     llvm::Constant::getNullValue(type), "intent.zeros");
+    zeros->setAlignment(llvm::Align(16));
+  }
+  return zeros;
 }
 
 // The fallback of masked vector access: full vectors at full speed, others lane by lane. `address`
@@ -110,7 +117,7 @@ V ScalarAddress(const Lanes& l, DType dtype, V address, V mask) {
 V LoadByLanes(const Lanes& l, DType dtype, V mask, V fill, const std::function<V(V)>& address,
               const std::function<V()>& full) {
   llvm::Type* type = fill->getType();
-  V slot = l.Slot(type, 64);
+  V slot = l.OpenSlot(type, 64);
   Branch(
       l, l.b.CreateAndReduce(mask), [&] { l.b.CreateStore(full(), slot); },
       [&] {
@@ -120,18 +127,21 @@ V LoadByLanes(const Lanes& l, DType dtype, V mask, V fill, const std::function<V
           l.b.CreateStore(value, Element(l, dtype, slot, lane));
         });
       });
-  return l.b.CreateLoad(type, slot);
+  V loaded = l.b.CreateLoad(type, slot);
+  l.CloseSlot(slot);
+  return loaded;
 }
 
 void StoreByLanes(const Lanes& l, DType dtype, V mask, V stored, const std::function<V(V)>& address,
                   const std::function<void()>& full) {
   Branch(l, l.b.CreateAndReduce(mask), full, [&] {
-    V slot = l.Slot(stored->getType(), 64);
+    V slot = l.OpenSlot(stored->getType(), 64);
     l.b.CreateStore(stored, slot);
     ForActiveLanes(l, Lanes::Count(mask), mask, [&](V lane) {
       V value = l.b.CreateLoad(l.Memory(dtype), Element(l, dtype, slot, lane));
       l.b.CreateAlignedStore(value, address(lane), ElementAlign(dtype));
     });
+    l.CloseSlot(slot);
   });
 }
 
@@ -195,13 +205,15 @@ V GatherStored(const Lanes& l, DType dtype, V base, V offsets, V mask, V fill) {
                                   fill);
   }
   if (mask == nullptr) return each();
-  V slot = l.Slot(offsets->getType(), 64);
+  V slot = l.OpenSlot(offsets->getType(), 64);
   l.b.CreateStore(offsets, slot);
   const auto address = [&](V lane) {
     V offset = l.b.CreateLoad(l.b.getInt64Ty(), l.b.CreateGEP(l.b.getInt64Ty(), slot, lane));
     return Element(l, dtype, base, offset);
   };
-  return LoadByLanes(l, dtype, mask, fill, address, each);
+  V loaded = LoadByLanes(l, dtype, mask, fill, address, each);
+  l.CloseSlot(slot);
+  return loaded;
 }
 
 }  // namespace
@@ -212,8 +224,8 @@ V LoadStrided(const Lanes& l, const StridedAccess& a, V fill) {
     // One element serves every lane.
     V address = Element(l, a.dtype, a.base, a.offset);
     V any = a.mask == nullptr ? nullptr : l.Any(a.mask);
-    V stored = b.CreateAlignedLoad(l.Memory(a.dtype), ScalarAddress(l, a.dtype, address, any),
-                                   ElementAlign(a.dtype));
+    if (any != nullptr) address = l.Select(any, address, Zeros(l));
+    V stored = b.CreateAlignedLoad(l.Memory(a.dtype), address, ElementAlign(a.dtype));
     V value = l.Splat(FromMemory(l, a.dtype, stored), a.lanes);
     if (a.mask == nullptr) return value;
     if (fill == nullptr) fill = llvm::Constant::getNullValue(value->getType());
@@ -236,8 +248,11 @@ V LoadStrided(const Lanes& l, const StridedAccess& a, V fill) {
 void StoreStrided(const Lanes& l, const StridedAccess& a, V value) {
   llvm::IRBuilderBase& b = l.b;
   if (a.lanes == 1) {
-    V address = ScalarAddress(l, a.dtype, Element(l, a.dtype, a.base, a.offset), a.mask);
+    V address = Element(l, a.dtype, a.base, a.offset);
+    V nowhere = a.mask == nullptr ? nullptr : l.OpenSlot(l.Memory(a.dtype), 16);
+    if (a.mask != nullptr) address = l.Select(a.mask, address, nowhere);
     b.CreateAlignedStore(ToMemory(l, a.dtype, value), address, ElementAlign(a.dtype));
+    if (a.mask != nullptr) l.CloseSlot(nowhere);
   } else if (a.dynamic_stride == nullptr && a.stride == 1) {
     StoreContiguous(l, a.dtype, Element(l, a.dtype, a.base, a.offset), ToMemory(l, a.dtype, value),
                     a.mask);
@@ -272,13 +287,14 @@ void Scatter(const Lanes& l, DType dtype, V base, V offsets, V value, V mask) {
     }
   };
   if (mask == nullptr) return each();
-  V slot = l.Slot(offsets->getType(), 64);
+  V slot = l.OpenSlot(offsets->getType(), 64);
   l.b.CreateStore(offsets, slot);
   const auto address = [&](V lane) {
     V offset = l.b.CreateLoad(l.b.getInt64Ty(), l.b.CreateGEP(l.b.getInt64Ty(), slot, lane));
     return Element(l, dtype, base, offset);
   };
   StoreByLanes(l, dtype, mask, stored, address, each);
+  l.CloseSlot(slot);
 }
 
 }  // namespace intent::cpu
