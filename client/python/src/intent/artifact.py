@@ -105,7 +105,10 @@ class Generated:
     @property
     def report(self) -> list[tuple[str, str, int | None]]:
         """(stage, what was done, line of the author's file or None)."""
-        lines = []
+        lines: list[tuple[str, str, int | None]] = []
+        if not self.manifest.report and "report" in self.payload_names:
+            text = self.payload("report").decode(errors="replace")
+            return [("lower", line, None) for line in text.splitlines()]
         for entry in self.manifest.report:
             line = self._trace.program.span(entry.ordinal)[1] if entry.HasField("ordinal") else None
             lines.append((entry.stage, entry.text, line or None))
@@ -208,11 +211,9 @@ class Artifact(Generated):
             for position, allocation in enumerate(call.allocations):
                 if not allocation.reads or not allocation.size:
                     continue
-                content = memoryview(allocation.content())
-                for offset in range(0, len(content), CHUNK_BYTES):
-                    chunk = execute_pb2.Chunk(
-                        allocation=position, offset=offset, data=bytes(content[offset : offset + CHUNK_BYTES])
-                    )
+                for offset in range(0, allocation.size, CHUNK_BYTES):
+                    data = allocation.content(offset, offset + CHUNK_BYTES)
+                    chunk = execute_pb2.Chunk(allocation=position, offset=offset, data=data)
                     yield execute_pb2.ExecuteStreamRequest(chunk=chunk)
 
         results: dict[int, bytearray] = {}
@@ -272,8 +273,8 @@ def _run_message(kind, error, parameter, axis, file, line) -> str:
         "no_memory": "the kernel needs more scratch memory than the service allows",
         "cancelled": "the call was cancelled",
         "bad_step": f"a domain or subregion is not valid: {error.value} against {error.limit}",
-    }.get(kind, kind.replace("_", " "))
-    return where + text + (f" ({error.message})" if error.message else "")
+    }.get(kind, error.message or kind.replace("_", " "))
+    return where + text
 
 
 class Prepared:

@@ -95,7 +95,7 @@ class ServiceError(IntentError):
         text = message
         if advice:
             text += f"\n  {advice}"
-        if request_id:
+        if request_id and request_id not in message:
             text += f"\n  request {request_id}"
         super().__init__(text)
         self.status = status

@@ -37,9 +37,11 @@ class Allocation:
     def size(self) -> int:
         return self.high - self.base if self.high > self.low else 0
 
-    def content(self) -> bytes:
-        """The bytes from `base`, with zeros before the memory itself."""
-        return bytes(self.low - self.base) + ctypes.string_at(self.low, self.high - self.low)
+    def content(self, start: int = 0, stop: int | None = None) -> bytes:
+        """The bytes [start, stop) of the allocation; those before the memory itself are zero."""
+        stop = self.size if stop is None else min(stop, self.size)
+        pad = min(max(self.low - self.base - start, 0), stop - start)
+        return bytes(pad) + ctypes.string_at(self.base + start + pad, stop - start - pad)
 
 
 @dataclass(frozen=True)
