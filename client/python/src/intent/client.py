@@ -137,25 +137,20 @@ def service_error(error: grpc.RpcError, address: str) -> ServiceError:
     )
 
 
-_default_lock = threading.Lock()
-_default: Compiler | None = None
+_lock = threading.Lock()
+_by_address: dict[str, Compiler] = {}
 
 
 def resolve(compiler: Compiler | str | None) -> Compiler:
     """The compiler of a call: given, else that of INTENT_COMPILER, else the embedded daemon."""
     if isinstance(compiler, Compiler):
         return compiler
-    if isinstance(compiler, str):
-        return Compiler(compiler)
-    if compiler is not None:
+    if compiler is not None and not isinstance(compiler, str):
         raise TypeError(f"compiler is an intent.Compiler or an address, not {type(compiler).__name__}")
-    address = os.environ.get("INTENT_COMPILER")
+    address = compiler or os.environ.get("INTENT_COMPILER")
     if not address:
         from . import embedded
 
         address = embedded.address()
-    global _default
-    with _default_lock:
-        if _default is None or _default.address != address:
-            _default = Compiler(address)
-        return _default
+    with _lock:
+        return _by_address.setdefault(address, Compiler(address))
