@@ -8,6 +8,11 @@
 #include "compiler/lower/access.h"
 
 namespace intent::lower {
+namespace {
+
+constexpr int64_t kPointBlock = 2048;
+
+}  // namespace
 bool Lowerer::LowerGroup(const Block& block, size_t first, size_t* next) {
   const auto found = plan_.groups.find(&block);
   if (found == plan_.groups.end()) return false;
@@ -136,7 +141,11 @@ Id Lowerer::ResolveGroupHazards(const plan::RowGroup& group, const std::vector<R
 
 void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stages, Id entangled) {
   const Id rows = ExtentId(group.rows);
-  const Id block = b().Select(entangled, b().Max(rows, b().Index(1)), b().Index(1));
+  // Rows of one element go by blocks that fit the cache and fill vectors; longer rows one by one.
+  bool points = true;
+  for (const RowStage& stage : stages) points &= !stage.reduction && stage.target->rank() == 1;
+  const Id step = b().Index(points ? kPointBlock : 1);
+  const Id block = b().Select(entangled, b().Max(rows, b().Index(1)), step);
   Id work = b().Index(1);
   std::string names;
   for (RowStage& stage : stages) {
@@ -155,6 +164,7 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
     }
   }
   report_.push_back("rows of ops " + names + " run together");
+  single_rows_ = !points;
   const auto run = [&](const Window& window) {
     const Id begin = window.low == kNoId ? b().Index(0) : window.low;
     const Id end = window.high == kNoId ? rows : window.high;
@@ -181,12 +191,14 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
   };
   if (!options_.parallel || in_parallel_) {
     run({});
+    single_rows_ = false;
     return;
   }
   const Id grain = b().Max(block, b().Add(b().FloorDiv(b().Index(1 << 14), work), b().Index(1)));
   in_parallel_ = true;
   b().Parallel(b().Index(0), rows, grain, [&](Id begin, Id end) { run({begin, end}); });
   in_parallel_ = false;
+  single_rows_ = false;
 }
 
 }  // namespace intent::lower

@@ -95,6 +95,8 @@ class Lowerer {
   using LeafVisitor = std::function<void(const TensorPtr&, const std::vector<SymbolicCoord>&)>;
   void WalkLeaves(const Binding& binding, const std::vector<SymbolicCoord>& coords,
                   const LeafVisitor& visit);
+  void WalkLeaves(const Binding& binding, const std::vector<SymbolicCoord>& coords,
+                  const LeafVisitor& visit, std::set<std::string>* seen);
   static std::vector<SymbolicCoord> StageCoords(int rank, int vector_axis);
 
   // --- memory.cc: views, buffers and indexed accesses.
@@ -248,12 +250,13 @@ class Lowerer {
   std::vector<const Parameter*> view_params_;                // by view position
   std::set<std::tuple<ValueId, ValueId, int64_t>> assumed_;  // index, resource, axis
   std::vector<std::pair<ValueId, TensorPtr>>
-      pending_;                   // lazy tensors of the open blocks that read memory
+      pending_;               // lazy tensors of the open blocks that read memory
   size_t pending_begin_ = 0;  // entries of outer blocks stand before: their hazards were met there
   const Block* block_ = nullptr;  // being lowered
   size_t position_ = 0;           // in block_
   uint64_t serials_ = 0;
   bool in_parallel_ = false;
+  bool single_rows_ = false;  // a window of axis 0 is one row: nothing to vectorise along it
   DiagnosticSink sink_;
   std::vector<std::string> report_;
 };

@@ -162,8 +162,7 @@ void Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents, I
   std::vector<DType> dtypes{b().type(base).dtype};
   int budget = 64;
   CollectDTypes(value, &dtypes, &budget);
-  // A given window is the rows of a group: few, and inside one row if there is but one axis.
-  const int32_t lanes = window.low != kNoId && rank == 1 ? 1 : LanesFor(dtypes, extents.back());
+  const int32_t lanes = single_rows_ && rank == 1 ? 1 : LanesFor(dtypes, extents.back());
   std::vector<Id> watch;
   if (lanes > 1) {
     WatchStrides(value, StageCoords(rank, rank - 1), &watch);

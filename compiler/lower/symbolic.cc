@@ -17,12 +17,24 @@ std::vector<SymbolicCoord> Lowerer::StageCoords(int rank, int vector_axis) {
 
 void Lowerer::WalkLeaves(const Binding& binding, const std::vector<SymbolicCoord>& coords,
                          const LeafVisitor& visit) {
+  // An expression is a graph: what was walked at the same coordinates is not walked again.
+  std::set<std::string> seen;
+  WalkLeaves(binding, coords, visit, &seen);
+}
+
+void Lowerer::WalkLeaves(const Binding& binding, const std::vector<SymbolicCoord>& coords,
+                         const LeafVisitor& visit, std::set<std::string>* seen) {
   if (binding.kind == Binding::Kind::kProduct) {
-    for (const Binding& field : binding.fields) WalkLeaves(field, coords, visit);
+    for (const Binding& field : binding.fields) WalkLeaves(field, coords, visit, seen);
     return;
   }
   if (binding.kind != Binding::Kind::kTensor) return;
   const TensorPtr& tensor = binding.tensor;
+  std::string key = std::to_string(tensor->serial);
+  for (const SymbolicCoord& coord : coords) {
+    key += "," + std::to_string(coord.axis) + ":" + std::to_string(static_cast<int>(coord.lane));
+  }
+  if (!seen->insert(std::move(key)).second) return;
   if (tensor->strided) {
     visit(tensor, coords);
     return;
@@ -54,14 +66,14 @@ void Lowerer::WalkLeaves(const Binding& binding, const std::vector<SymbolicCoord
         }
         before = before * from[i];
       }
-      WalkLeaves(tensor->operands[0], source, visit);
+      WalkLeaves(tensor->operands[0], source, visit, seen);
       return;
     }
     case OpKind::kTranspose: {
       const auto& axes = op.attr<AxesAttr>().axes;
       std::vector<SymbolicCoord> source(axes.size());
       for (size_t i = 0; i < axes.size(); ++i) source[axes[i].value] = coords[i];
-      WalkLeaves(tensor->operands[0], source, visit);
+      WalkLeaves(tensor->operands[0], source, visit, seen);
       return;
     }
     case OpKind::kBroadcast: {
@@ -75,14 +87,14 @@ void Lowerer::WalkLeaves(const Binding& binding, const std::vector<SymbolicCoord
             from.shape()[axis].IsConstant(1) && !to.shape()[axis + lead].IsConstant(1);
         source.push_back(spread ? SymbolicCoord{} : coords[axis + lead]);
       }
-      WalkLeaves(tensor->operands[0], source, visit);
+      WalkLeaves(tensor->operands[0], source, visit, seen);
       return;
     }
     case OpKind::kFull:
       return;
     case OpKind::kJoin: {
       const std::vector<SymbolicCoord> source(coords.begin(), coords.end() - 1);
-      for (const Binding& operand : tensor->operands) WalkLeaves(operand, source, visit);
+      for (const Binding& operand : tensor->operands) WalkLeaves(operand, source, visit, seen);
       return;
     }
     case OpKind::kGather:
@@ -92,12 +104,13 @@ void Lowerer::WalkLeaves(const Binding& binding, const std::vector<SymbolicCoord
       const SymbolicCoord unknown{-1, Lane::kOther};
       for (const Binding& operand : tensor->operands) {
         if (operand.kind != Binding::Kind::kTensor) continue;
-        WalkLeaves(operand, std::vector<SymbolicCoord>(operand.tensor->rank(), unknown), visit);
+        WalkLeaves(operand, std::vector<SymbolicCoord>(operand.tensor->rank(), unknown), visit,
+                   seen);
       }
       return;
     }
     default:
-      for (const Binding& operand : tensor->operands) WalkLeaves(operand, coords, visit);
+      for (const Binding& operand : tensor->operands) WalkLeaves(operand, coords, visit, seen);
       return;
   }
 }

@@ -122,19 +122,25 @@ class Planner {
     for (const Block* block : blocks_) {
       for (const Op* op : block->ops) {
         if (!IsLazy(function_, *op)) continue;
-        int size = IsArithmetic(*op) ? 1 : 0;
-        bool expensive = IsExpensive(*op);
+        Cost cost;
+        if (IsArithmetic(*op)) cost.members.push_back(op->result);
+        cost.expensive = IsExpensive(*op);
         for (ValueId operand : op->operands) {
           auto found = cost_.find(operand);
           if (found == cost_.end()) continue;
-          size += found->second.size;
-          expensive |= found->second.expensive;
+          // Shared parts count once: their elements are computed once.
+          std::vector<ValueId> all;
+          std::set_union(cost.members.begin(), cost.members.end(), found->second.members.begin(),
+                         found->second.members.end(), std::back_inserter(all));
+          cost.members = std::move(all);
+          cost.expensive |= found->second.expensive;
         }
-        if (options_.materialize_all || size > options_.max_expression) {
+        if (options_.materialize_all ||
+            cost.members.size() > static_cast<size_t>(options_.max_expression)) {
           plan_->materialize.insert(op->result);
           continue;
         }
-        cost_[op->result] = {size, expensive};
+        cost_[op->result] = std::move(cost);
       }
     }
   }
@@ -177,7 +183,7 @@ class Planner {
           continue;
         }
         const bool shared = mine.size() > 1 || gathered;
-        if ((shared && cost->second.expensive) || (in_loop && cost->second.size > 0)) {
+        if ((shared && cost->second.expensive) || (in_loop && !cost->second.members.empty())) {
           plan_->materialize.insert(op->result);
         }
       }
@@ -390,8 +396,8 @@ class Planner {
   }
 
   struct Cost {
-    int size;
-    bool expensive;
+    std::vector<ValueId> members;  // arithmetic operations of the expression, sorted
+    bool expensive = false;
   };
 
   const Function& function_;

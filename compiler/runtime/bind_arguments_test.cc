@@ -43,12 +43,13 @@ Message Parse(const std::string& text) {
 class BindTest : public testing::Test {
  protected:
   // Allocation 0 has 64 bytes, allocation 1 has 40.
-  std::variant<BoundCall, RunError> Run(const std::string& manifest, const std::string& arguments) {
+  std::variant<BoundCall, RunError> TryBind(const std::string& manifest,
+                                            const std::string& arguments) {
     return Bind(Parse<Manifest>(manifest), {{0, first_, 64}, {1, second_, 40}},
                 Parse<ExecuteRequest>(arguments).arguments());
   }
   BoundCall Good(const std::string& manifest, const std::string& arguments) {
-    auto result = Run(manifest, arguments);
+    auto result = TryBind(manifest, arguments);
     if (const auto* error = std::get_if<RunError>(&result)) {
       ADD_FAILURE() << error->DebugString();
       return {};
@@ -56,7 +57,7 @@ class BindTest : public testing::Test {
     return std::get<BoundCall>(std::move(result));
   }
   RunError Bad(const std::string& manifest, const std::string& arguments) {
-    auto result = Run(manifest, arguments);
+    auto result = TryBind(manifest, arguments);
     if (const auto* error = std::get_if<RunError>(&result)) return *error;
     ADD_FAILURE() << "bound: " << arguments;
     return {};

@@ -26,12 +26,12 @@ compile::v1::Program Constants(std::initializer_list<int64_t> values,
   return program;
 }
 
-std::optional<int64_t> Run(const compile::v1::Program& program) {
+std::optional<int64_t> ValueOf(const compile::v1::Program& program) {
   return Evaluate(program, [](const Instruction&) { return std::nullopt; });
 }
 
 std::optional<int64_t> Binary(int64_t a, Instruction::Opcode opcode, int64_t b) {
-  return Run(Constants({a, b}, {opcode}));
+  return ValueOf(Constants({a, b}, {opcode}));
 }
 
 TEST(LaunchProgram, DivisionRoundsDownAndUp) {
@@ -63,16 +63,16 @@ TEST(LaunchProgram, OperatorsTakeTheirOperandsInOrder) {
   EXPECT_EQ(Binary(3, Instruction::OPCODE_LE, 3), 1);
   EXPECT_EQ(Binary(3, Instruction::OPCODE_MIN, 5), 3);
   EXPECT_EQ(Binary(3, Instruction::OPCODE_MAX, 5), 5);
-  EXPECT_EQ(Run(Constants({1, 10, 20}, {Instruction::OPCODE_SELECT})), 10);
-  EXPECT_EQ(Run(Constants({0, 10, 20}, {Instruction::OPCODE_SELECT})), 20);
+  EXPECT_EQ(ValueOf(Constants({1, 10, 20}, {Instruction::OPCODE_SELECT})), 10);
+  EXPECT_EQ(ValueOf(Constants({0, 10, 20}, {Instruction::OPCODE_SELECT})), 20);
 }
 
 TEST(LaunchProgram, ExactlyOneNumberMustBeLeft) {
-  EXPECT_EQ(Run({}), std::nullopt);
-  EXPECT_EQ(Run(Constants({1, 2}, {})), std::nullopt);
-  EXPECT_EQ(Run(Constants({1}, {Instruction::OPCODE_ADD})), std::nullopt);
-  EXPECT_EQ(Run(Constants({1, 2}, {Instruction::OPCODE_SELECT})), std::nullopt);
-  EXPECT_EQ(Run(Constants({1, 2}, {Instruction::OPCODE_UNSPECIFIED})), std::nullopt);
+  EXPECT_EQ(ValueOf({}), std::nullopt);
+  EXPECT_EQ(ValueOf(Constants({1, 2}, {})), std::nullopt);
+  EXPECT_EQ(ValueOf(Constants({1}, {Instruction::OPCODE_ADD})), std::nullopt);
+  EXPECT_EQ(ValueOf(Constants({1, 2}, {Instruction::OPCODE_SELECT})), std::nullopt);
+  EXPECT_EQ(ValueOf(Constants({1, 2}, {Instruction::OPCODE_UNSPECIFIED})), std::nullopt);
 }
 
 TEST(LaunchProgram, IsBounded) {
@@ -81,10 +81,10 @@ TEST(LaunchProgram, IsBounded) {
     *program.add_instructions() = program.instructions(0);
     program.add_instructions()->set_opcode(Instruction::OPCODE_ADD);
   }
-  EXPECT_EQ(Run(program), kMaxProgramInstructions / 2);
+  EXPECT_EQ(ValueOf(program), kMaxProgramInstructions / 2);
   *program.add_instructions() = program.instructions(0);
   program.add_instructions()->set_opcode(Instruction::OPCODE_ADD);
-  EXPECT_EQ(Run(program), std::nullopt);
+  EXPECT_EQ(ValueOf(program), std::nullopt);
 }
 
 TEST(LaunchProgram, LeavesComeFromTheCall) {
@@ -97,7 +97,7 @@ TEST(LaunchProgram, LeavesComeFromTheCall) {
                        return instruction.index() * 10 + instruction.axis();
                      }),
             21);
-  EXPECT_EQ(Run(program), std::nullopt);
+  EXPECT_EQ(ValueOf(program), std::nullopt);
 }
 
 }  // namespace

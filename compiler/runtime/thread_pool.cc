@@ -9,6 +9,21 @@ namespace {
 // Chunks per thread: enough to balance, few enough that taking one costs nothing.
 constexpr uint64_t kChunksPerThread = 4;
 
+// How often a thread looks before it sleeps: about 30 microseconds.
+constexpr int kSpins = 1000;
+
+// True as soon as `ready` is, false after a moment.
+template <typename Ready>
+bool SpinUntil(const Ready& ready) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (ready()) return true;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  return false;
+}
+
 thread_local bool in_chunk = false;
 thread_local int current_thread = 0;
 
@@ -76,6 +91,7 @@ int32_t ThreadPool::ParallelFor(int64_t begin, int64_t end, int64_t grain, int m
   }
   work_.notify_all();
   loop.Work(0);
+  SpinUntil([this] { return working_.load(std::memory_order_relaxed) == 0; });
   std::unique_lock lock(mutex_);
   loop_ = nullptr;
   idle_.wait(lock, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return working_ == 0; });
@@ -86,6 +102,9 @@ void ThreadPool::Help(int thread) {
   uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   while (true) {
+    lock.unlock();
+    SpinUntil([&] { return generation_.load(std::memory_order_relaxed) != seen; });
+    lock.lock();
     work_.wait(lock, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return stopping_ || (loop_ != nullptr && generation_ != seen);
     });
