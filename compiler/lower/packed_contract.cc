@@ -24,6 +24,7 @@ constexpr int64_t kRun = 32;     // inner steps summed in one go
 constexpr int64_t kInner = 256;  // inner steps per block
 constexpr int64_t kRowBlock = 16 * kRows;
 constexpr int64_t kColumnBlock = 1024;
+constexpr int64_t kStreams = 8;  // rows read at once while packing along the inner axis
 
 }  // namespace
 
@@ -136,7 +137,9 @@ bool Lowerer::LowerPackedContract(const Op& op, const TensorPtr& output) {
 }
 
 // Fills packed[k*width + i] with element (first + i, inner + k) of one side for i < width and k <
-// depth; past `limit` with zeros.
+// depth; past `limit` with zeros. Whole vectors are copied where the side's own axis is contiguous;
+// elsewhere a few streams along the inner axis at a time, so that every line is read whole while it
+// is near.
 void Lowerer::PackPanel(const PackedSide& side, Id packed, int64_t width, Id first, Id limit,
                         Id inner, Id depth, const std::vector<Coord>& outer) {
   const DType dtype = b().type(packed).dtype;
@@ -154,62 +157,41 @@ void Lowerer::PackPanel(const PackedSide& side, Id packed, int64_t width, Id fir
     }
     for (size_t i = 0; i < side.inner.size(); ++i) coords[side.inner[i]] = members[i];
     coords[side.own] = own;
-    return b().Cast(Eval(side.value, coords, context), dtype);
+    return b().Splat(b().Cast(Eval(side.value, coords, context), dtype), context.lanes);
   };
-  const Id unit = UnitCondition(side.watch);
-  if (side.lanes_along_inner) {
-    b().For(zero, b().Index(width), one, {}, [&](const std::vector<Id>& i) {
-      const Id own = b().Add(first, i[0]);
-      b().If(
-          b().Less(own, limit),
-          [&] {
-            VectorLoop(
-                zero, depth, lanes, unit, side.watch, [&](const Coord& at, const Context& context) {
-                  Coord k = at;
-                  k.base = b().Add(inner, at.base);
-                  const Id value = b().Splat(element(CoordOf(own), k, context), context.lanes);
-                  b().Store(packed, b().Add(b().Mul(at.base, step), i[0]), value, step,
-                            context.mask);
-                });
-            return std::vector<Id>{};
-          },
-          [&] {
-            b().For(zero, depth, one, {}, [&](const std::vector<Id>& k) {
-              b().Store(packed, b().Add(b().Mul(k[0], step), i[0]), ZeroOf(dtype), one);
-              return std::vector<Id>{};
-            });
-            return std::vector<Id>{};
-          });
-      return std::vector<Id>{};
-    });
-    return;
-  }
-  const bool vectors = width % lanes == 0 && lanes > 1;
+  const bool vectors = !side.lanes_along_inner && width % lanes == 0 && lanes > 1;
   const int32_t across = vectors ? lanes : 1;
-  b().For(zero, depth, one, {}, [&](const std::vector<Id>& k) {
-    const Coord member = CoordOf(b().Add(inner, k[0]));
-    for (int64_t i = 0; i < width; i += across) {
-      Coord own;
-      own.base = b().Add(first, b().Index(i));
-      own.step = vectors ? 1 : 0;
-      const Id place = b().Add(b().Mul(k[0], step), b().Index(i));
-      Context fast, edge;
-      fast.lanes = edge.lanes = across;
-      if (vectors) fast.unit = &side.watch;
-      const Id whole = b().And(vectors ? unit : b().Bool(true),
-                               b().LessEqual(b().Add(own.base, b().Index(across)), limit));
-      const std::vector<Id> value = b().If(
-          whole, [&] { return std::vector<Id>{b().Splat(element(own, member, fast), across)}; },
-          [&] {
-            edge.mask = vectors ? TailMask(own.base, limit, across) : b().Less(own.base, limit);
-            edge.guarded = true;
-            const Id loaded = b().Splat(element(own, member, edge), across);
-            return std::vector<Id>{b().Select(edge.mask, loaded, ZeroOf(dtype))};
-          });
-      b().Store(packed, place, value[0], one);
-    }
-    return std::vector<Id>{};
-  });
+  const int64_t streams = vectors ? width : kStreams;
+  const Id unit = vectors ? UnitCondition(side.watch) : b().Bool(true);
+  const Id whole = b().And(unit, b().LessEqual(b().Add(first, step), limit));
+  for (int64_t from = 0; from < width; from += streams) {
+    const int64_t to = std::min(width, from + streams);
+    const auto copy = [&](bool edge) {
+      b().For(zero, depth, one, {}, [&](const std::vector<Id>& k) {
+        const Coord member = CoordOf(b().Add(inner, k[0]));
+        for (int64_t i = from; i < to; i += across) {
+          Coord own;
+          own.base = b().Add(first, b().Index(i));
+          own.step = vectors ? 1 : 0;
+          Context context;
+          context.lanes = across;
+          if (edge) {
+            context.mask = vectors ? TailMask(own.base, limit, across) : b().Less(own.base, limit);
+            context.guarded = true;
+          } else if (vectors) {
+            context.unit = &side.watch;
+          }
+          Id value = element(own, member, context);
+          if (edge) value = b().Select(context.mask, value, ZeroOf(dtype));
+          b().Store(packed, b().Add(b().Mul(k[0], step), b().Index(i)), value, one);
+        }
+        return std::vector<Id>{};
+      });
+      return std::vector<Id>{};
+    };
+    b().If(
+        whole, [&] { return copy(false); }, [&] { return copy(true); });
+  }
 }
 
 // One register tile: rows `row`.., columns `column`.. of the result take the products of two

@@ -275,6 +275,13 @@ std::optional<Lowerer::Reduction> Lowerer::MakeReduction(const Op& op) {
     int budget = 64;
     for (const Binding& leaf : leaves) CollectDTypes(leaf, &dtypes, &budget);
     reduction.lanes = LanesFor(dtypes, leaves[0].tensor->extents.back());
+    // Across results, one step down the members reads whole lines of several vectors.
+    const ScalarValue* inner = b().ConstantOf(leaves[0].tensor->extents.back());
+    const int64_t wide = int64_t{kAccumulators} * reduction.lanes;
+    if (!reduction.lanes_along_reduced && reduction.lanes > 1 && reduction.dtypes.size() == 1 &&
+        (inner == nullptr || static_cast<int64_t>(inner->bits) >= wide)) {
+      reduction.lanes = static_cast<int32_t>(wide);
+    }
   }
   if (reduction.lanes > 1) {
     for (const Binding& leaf : leaves)
