@@ -190,3 +190,34 @@ def test_an_intrinsic_is_not_called_outside_a_kernel():
 
     with pytest.raises(TypeError, match="I.exp"):
         I.exp(1.0)
+
+
+def test_a_decorator_between_is_refused():
+    import functools
+
+    def plain(x):
+        pass
+
+    @functools.wraps(plain)
+    def wrapped(x):
+        return plain(x)
+
+    with pytest.raises(TypeError, match="below other decorators"):
+        intent.kernel(wrapped)
+
+
+def test_an_ordinary_function_is_not_called_from_a_kernel(error_of):
+    found = error_of(kernel("out[:] = f(x[:])  # <-", helpers="def f(a):\n    return a\n"))
+    assert found.code == "E0802" and "make it an @intent.fn" in found.message
+
+
+def test_a_mistake_does_not_bring_others(error_of):
+    error_of(
+        kernel(
+            "k = I.cast(x[0], I.i64)",
+            "for i in range(k):  # <-",
+            "    out[i] = x[i]",
+            "    if i > 3:",
+            "        break",
+        )
+    )

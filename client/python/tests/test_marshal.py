@@ -110,6 +110,7 @@ def test_views_of_different_types_keep_their_alignment():
         (np.zeros((2, 2), np.float32), ValueError, "x has 1 axes"),
         ([1.0, 2.0], TypeError, "x takes an array, not list"),
         (np.float32(1.0), TypeError, "x takes an array"),
+        (np.ma.zeros(4, np.float32), TypeError, "not a masked one"),
         (
             np.frombuffer(bytes(17), np.uint8)[1:].view(np.float32),
             ValueError,

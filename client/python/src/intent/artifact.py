@@ -110,7 +110,7 @@ class Generated:
             text = self.payload("report").decode(errors="replace")
             return [("lower", line, None) for line in text.splitlines()]
         for entry in self.manifest.report:
-            line = self._trace.program.span(entry.ordinal)[1] if entry.HasField("ordinal") else None
+            line = self._trace.place(entry.ordinal if entry.HasField("ordinal") else None)[1]
             lines.append((entry.stage, entry.text, line or None))
         return lines
 
@@ -239,25 +239,21 @@ class Artifact(Generated):
         if response.WhichOneof("outcome") != "error":
             return
         error = response.error
-        program = self._trace.program
-        parameter = axis = file = line = None
+        parameter = axis = None
         runtime = self.parameters
         if error.HasField("parameter") and error.parameter < len(runtime):
             parameter = runtime[error.parameter].name
         if error.HasField("axis"):
             axis = error.axis
-        if error.HasField("ordinal"):
-            span = program.span(error.ordinal)
-            if span[1]:
-                file, line = program.files[span[0]], span[1]
+        file, line, *_ = self._trace.place(error.ordinal if error.HasField("ordinal") else None)
         kind = error.Kind.Name(error.kind).removeprefix("KIND_").lower()
         raise RunError(
             _run_message(kind, error, parameter, axis, file, line),
             status=kind,
             parameter=parameter,
             axis=axis,
-            file=file,
-            line=line,
+            file=file or None,
+            line=line or None,
         )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from . import frontend
 from .artifact import Artifact, Generated
-from .errors import CompileError, Diagnostic, Note
+from .errors import CompileError, Diagnostic
 from .frontend.signature import check_binding
-from .frontend.tracer import source_line_of, unbound
+from .frontend.tracer import unbound
 from .kernel import Kernel
 from .options import CompileOptions, CpuTarget
 
@@ -115,28 +115,16 @@ def _problem(kernel, parameter, message) -> Diagnostic:
 def diagnostics_of(trace, reply) -> list[Diagnostic]:
     """A service's diagnostics with the author's files and lines."""
 
-    def place(message):
-        if not message.HasField("ordinal"):
-            return "", 0, 0, 0, 0
-        file, *rest = trace.program.span(message.ordinal)
-        files = trace.program.files
-        return (files[file] if rest[0] and file < len(files) else "", *rest)
+    def ordinal(message):
+        return message.ordinal if message.HasField("ordinal") else None
 
-    found = []
-    for d in reply.diagnostics:
-        file, line, column, end_line, end_column = place(d)
-        notes = []
-        for n in d.notes:
-            note_file, note_line, note_column, _, _ = place(n)
-            notes.append(Note(n.text, note_file, note_line, note_column))
-        severity = "warning" if d.severity else "error"
-        source = source_line_of(trace.sources, file, line)
-        found.append(
-            Diagnostic(
-                d.code, d.message, file, line, column, end_line, end_column, severity, tuple(notes), source
-            )
+    return [
+        trace.diagnostic(
+            d.code,
+            d.message,
+            ordinal(d),
+            [(note.text, ordinal(note)) for note in d.notes],
+            "warning" if d.severity else "error",
         )
-    return found
-
-
-__all__ = ["compile", "diagnostics_of", "generate", "lower", "make_request"]
+        for d in reply.diagnostics
+    ]

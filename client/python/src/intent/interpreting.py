@@ -6,8 +6,7 @@ from . import _core as core
 from . import marshal
 from .artifact import complete, results
 from .compiling import lower
-from .errors import CompileError, Diagnostic, RunError
-from .frontend.tracer import source_line_of
+from .errors import CompileError, RunError
 
 
 def interpret(kernel, *args, constexprs=None):
@@ -22,10 +21,10 @@ def interpret(kernel, *args, constexprs=None):
     call = marshal.lay_out(parameters, full)
     kind, what = core.interpret(trace.program, _bindings(trace, bindings), _arguments(parameters, call))
     if kind == "diagnostics":
-        raise CompileError([_diagnostic(trace, *d) for d in what])
+        raise CompileError([trace.diagnostic(code, message, ordinal) for code, ordinal, message in what])
     if kind == "error":
         error, ordinal, parameter, axis, message = what
-        file, line, *_ = _place(trace, ordinal)
+        file, line, *_ = trace.place(ordinal)
         name = parameters[parameter].name if 0 <= parameter < len(parameters) else None
         where = f"{file}:{line}: " if line else ""
         raise RunError(
@@ -72,17 +71,3 @@ def _arguments(parameters, call) -> list:
             )
         )
     return arguments
-
-
-def _place(trace, ordinal):
-    if ordinal is None:
-        return "", 0, 0, 0, 0
-    file, line, *rest = trace.program.span(ordinal)
-    files = trace.program.files
-    return (files[file] if line and file < len(files) else "", line, *rest)
-
-
-def _diagnostic(trace, code, ordinal, message) -> Diagnostic:
-    file, line, column, end_line, end_column = _place(trace, ordinal)
-    source = source_line_of(trace.sources, file, line)
-    return Diagnostic(code, message, file, line, column, end_line, end_column, source_line=source)

@@ -101,6 +101,8 @@ def as_array(parameter, value) -> np.ndarray:
     """The array of a view argument, whose memory it is. Raises TypeError or ValueError naming the parameter."""
     if isinstance(value, (np.generic, int, float, bool, list, tuple)) or value is None:
         raise TypeError(f"{parameter.name} takes an array, not {type(value).__name__}")
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{parameter.name} takes a plain array, not a masked one")
     if not isinstance(value, np.ndarray):
         try:
             value = np.asarray(value)

@@ -28,6 +28,26 @@ class Trace:
     parameters: tuple  # signature.Parameter, in the order of the signature
     sources: tuple  # every definition whose text went in
 
+    def place(self, ordinal: int | None) -> tuple[str, int, int, int, int]:
+        """(file, line, column, end line, end column) of an operation; line 0 where it is not known."""
+        if ordinal is None:
+            return "", 0, 0, 0, 0
+        file, line, *rest = self.program.span(ordinal)
+        files = self.program.files
+        return (files[file] if line and file < len(files) else "", line, *rest)
+
+    def diagnostic(self, code, message, ordinal, notes=(), severity="error") -> Diagnostic:
+        """A compiler's diagnostic in the author's terms; `notes` are (text, ordinal or None)."""
+        file, line, column, end_line, end_column = self.place(ordinal)
+        found = []
+        for text, at in notes:
+            note_file, note_line, note_column, _, _ = self.place(at)
+            found.append(Note(text, note_file, note_line, note_column))
+        source = _source_line(self.sources, file, line)
+        return Diagnostic(
+            code, message, file, line, column, end_line, end_column, severity, tuple(found), source
+        )
+
 
 def trace(kernel, bindings: dict) -> Trace:
     """Traces a kernel. `bindings` (constexprs by name) matter only where they shape types.
@@ -150,13 +170,13 @@ def _diagnostics(state, definitions) -> list:
                 end_column,
                 "error" if is_error else "warning",
                 tuple(Note(text, names.get(s[0], "") if s[1] else "", s[1], s[2]) for text, s in notes),
-                source_line_of(definitions, name, line),
+                _source_line(definitions, name, line),
             ),
         )
     return list(found.values())
 
 
-def source_line_of(definitions, file: str, line: int) -> str:
+def _source_line(definitions, file: str, line: int) -> str:
     for definition in definitions:
         if definition.file == file:
             text = definition.source_line(line)
