@@ -19,6 +19,8 @@ class Service(compile_pb2_grpc.CompileServiceServicer, execute_pb2_grpc.ExecuteS
         self.calls: list = []
         self.diagnostics = None
         self.status = None  # (code, text, trailers)
+        self.refused = 0
+        self.keys: list = []
         self.error = None
         self.forgotten = 0  # how many calls find the artifact gone
         self.kernel = lambda views, scalars: None
@@ -26,9 +28,11 @@ class Service(compile_pb2_grpc.CompileServiceServicer, execute_pb2_grpc.ExecuteS
     def Compile(self, request, context):
         if self.status:
             code, text, trailers = self.status
+            self.refused += 1
             context.set_trailing_metadata(trailers)
             context.abort(code, text)
         self.compiles.append(request)
+        self.keys.append(dict(context.invocation_metadata())["intent-routing-key"])
         if self.diagnostics:
             return compile_pb2.CompileResponse(diagnostics=self.diagnostics)
         artifact = compile_pb2.Artifact(
@@ -241,11 +245,12 @@ def test_a_run_error_names_parameter_axis_and_line(build, service):
 
 
 def test_a_status_becomes_a_service_error_with_advice_and_request_id(build, service):
-    trailers = (("request-id", "r-17"), ("retry-after-ms", "250"))
+    trailers = (("request-id", "r-17"), ("retry-after-ms", "25"))
     service.status = (grpc.StatusCode.RESOURCE_EXHAUSTED, "the queue is full", trailers)
-    with pytest.raises(intent.ServiceError, match="again in 250 ms") as caught:
+    with pytest.raises(intent.ServiceError, match="again in 25 ms") as caught:
         build()
     assert (caught.value.status, caught.value.request_id) == ("RESOURCE_EXHAUSTED", "r-17")
+    assert service.refused == 2  # the wait was short enough for one more try
 
 
 def test_no_service_at_the_address(author, tmp_path):
@@ -274,3 +279,22 @@ def test_the_address_may_come_from_the_environment(author, service, monkeypatch)
     monkeypatch.setenv("INTENT_COMPILER", service.address)
     intent.compile(author(TEXT).kernel)
     assert len(service.compiles) == 1
+
+
+def test_equal_work_has_an_equal_routing_key(build, service, author):
+    build()
+    intent.compile(
+        author("# moved and renamed\n" + TEXT.replace("taps", "t")).kernel, compiler=service.address
+    )
+    build(constexprs={"taps": 4})
+    build(target=intent.InterpreterTarget())
+    first, *others = service.keys
+    assert others[0] == first and first not in others[1:] and others[1] != others[2]
+
+
+def test_the_routing_key_is_that_of_the_other_clients():
+    from intent.client import routing_key
+
+    request = compile_pb2.CompileRequest(module=b"module", source_map=b"map", target="native")
+    request.bindings.add(parameter=1, int_value=-3)
+    assert routing_key(request) == "7a16dad0d3a7457643db2c36d7c4aa521a95b0518e3b8aac1615ea3b83088345"

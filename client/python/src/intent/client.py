@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import random
+import struct
 import threading
+import time
 
 import grpc
 from intent_proto.admin.v1 import admin_pb2, admin_pb2_grpc
@@ -14,6 +18,9 @@ from .errors import ServiceError
 
 PROTOCOL = (1, 0)
 PRODUCER = "intent-python/0.1.0"
+
+DEFAULT_WAIT = 0.05  # seconds before the one further try
+LONGEST_WAIT = 2.0  # a service that asks for more is not waited for
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", -1),
@@ -68,7 +75,9 @@ class Compiler:
     # Raw calls; each raises ServiceError.
 
     def compile(self, request) -> compile_pb2.CompileResponse:
-        return self._call(compile_pb2_grpc.CompileServiceStub(self.channel()).Compile, request)
+        stub = compile_pb2_grpc.CompileServiceStub(self.channel())
+        metadata = (("intent-routing-key", routing_key(request)),)
+        return self._call(stub.Compile, request, metadata)
 
     def payload(self, artifact_id: bytes, name: str) -> bytes:
         request = compile_pb2.GetPayloadRequest(client=client_info(), artifact_id=artifact_id, name=name)
@@ -79,7 +88,8 @@ class Compiler:
             raise service_error(error, self.address) from None
 
     def execute(self, request):
-        return self._call(execute_pb2_grpc.ExecuteServiceStub(self.channel()).Execute, request)
+        stub = execute_pb2_grpc.ExecuteServiceStub(self.channel())
+        return self._call(stub.Execute, request, may_have_run=True)
 
     def execute_stream(self, parts):
         """The replies to a stream of requests, one by one."""
@@ -106,11 +116,16 @@ class Compiler:
         reply = self._call(stub.GetConfig, admin_pb2.GetConfigRequest())
         return {setting.key: list(setting.values) for setting in reply.settings}
 
-    def _call(self, method, request):
-        try:
-            return method(request, timeout=self.timeout)
-        except grpc.RpcError as error:
-            raise service_error(error, self.address) from None
+    def _call(self, method, request, metadata=(), may_have_run=False):
+        """One call, and one more where a short wait can help."""
+        for last in (False, True):
+            try:
+                return method(request, timeout=self.timeout, metadata=metadata)
+            except grpc.RpcError as error:
+                wait = 0.0 if last else _retry_wait(error, may_have_run)
+                if not wait:
+                    raise service_error(error, self.address) from None
+            time.sleep(wait)
 
     def __repr__(self) -> str:
         return f"intent.Compiler({self.address!r})"
@@ -121,10 +136,40 @@ def client_info() -> compile_pb2.ClientInfo:
     return compile_pb2.ClientInfo(protocol_major=major, protocol_minor=minor, producer=PRODUCER)
 
 
+def routing_key(request: compile_pb2.CompileRequest) -> str:
+    """Equal work has an equal key, whatever daemon it reaches and whichever client asks: proxies hash it."""
+    rest = compile_pb2.CompileRequest.FromString(request.SerializeToString())
+    for name in ("client", "module", "source_map", "inline_payloads"):
+        rest.ClearField(name)
+
+    def field(kind: bytes, tag: bytes, size: int, value: bytes) -> bytes:
+        return kind + struct.pack("<I", len(tag)) + tag + struct.pack("<Q", size) + value
+
+    preimage = field(b"b", b"kind", 7, b"route.1")
+    for tag, data in ((b"module", request.module), (b"rest", rest.SerializeToString(deterministic=True))):
+        preimage += field(b"h", tag, len(data), hashlib.sha256(data).digest())
+    return hashlib.sha256(preimage).hexdigest()
+
+
+def _retry_wait(error: grpc.RpcError, may_have_run: bool) -> float:
+    """Seconds to wait before the one further try; 0 when it would not help."""
+    wait = 0.0
+    trailers = _trailers(error)
+    if "retry-after-ms" in trailers:
+        wait = float(trailers["retry-after-ms"]) / 1e3
+    elif not may_have_run and error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.ABORTED):
+        wait = DEFAULT_WAIT
+    return wait * random.uniform(0.5, 1.5) if wait <= LONGEST_WAIT else 0.0
+
+
+def _trailers(error: grpc.RpcError) -> dict:
+    return dict(error.trailing_metadata() or ())
+
+
 def service_error(error: grpc.RpcError, address: str) -> ServiceError:
     """The ServiceError for a call that ended with a status."""
     status = error.code().name
-    trailers = {key: value for key, value in error.trailing_metadata() or ()}
+    trailers = _trailers(error)
     advice = _ADVICE.get(status, "")
     retry = trailers.get("retry-after-ms")
     if retry:
