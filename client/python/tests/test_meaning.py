@@ -113,6 +113,21 @@ def test_while_true_with_break(run):
     assert run(*lines)[0] == 128.0
 
 
+def test_a_loop_that_only_a_return_leaves(run):
+    helpers = """
+@intent.fn
+def climb(a):
+    while True:
+        if a > 10.0:
+            return a
+        for i in range(3):
+            a = a + 1.0
+            if a == 12.0:
+                return -a
+"""
+    assert run("out[0] = climb(x[0])", "out[1] = climb(x[3])", helpers=helpers)[:2] == [-12.0, 12.5]
+
+
 def test_a_condition_with_and_guards_its_right_side(run):
     lines = [
         "i = I.cast(0, I.index)",

@@ -177,6 +177,8 @@ def _behind_returning_loop(state, node, rest):
         return Ended(POISON)
     if frame.recorded is not None and frame.slots is None:
         return Ended()
+    if syntax.endless(node):
+        return Ended(frame.env.get(RETURN_VALUE))
     return _merge_paths(state, node, flag, (left, on))
 
 

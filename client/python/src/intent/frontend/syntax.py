@@ -70,12 +70,24 @@ def escapes(nodes) -> bool:
     return returns(nodes) or exits(nodes, (ast.Break, ast.Continue))
 
 
+def endless(node) -> bool:
+    """Whether a statement is a loop that only a `return` leaves."""
+    return (
+        isinstance(node, ast.While)
+        and isinstance(node.test, ast.Constant)
+        and node.test.value is True
+        and not exits(node.body, ast.Break)
+    )
+
+
 def falls_through(nodes) -> bool:
     """False only if the last statement surely ends the path."""
     if not nodes:
         return True
     last = nodes[-1]
     if isinstance(last, (ast.Return, ast.Break, ast.Continue)):
+        return False
+    if endless(last):
         return False
     if isinstance(last, ast.If):
         return falls_through(last.body) or falls_through(last.orelse)
