@@ -5,50 +5,11 @@
 
 #include "compiler/diag/check.h"
 #include "compiler/lower/lowerer.h"
+#include "compiler/lower/support.h"
 
 namespace intent::lower {
-namespace {
-
-// The region is a straight line of elementwise operations, so that it may run on lanes, and on the
-// elements of retained slices one by one.
-bool IsElementwise(const Function& function, const Block& block) {
-  for (const Op* op : block.ops) {
-    switch (op->kind) {
-      case OpKind::kConstant:
-      case OpKind::kUnary:
-      case OpKind::kBinary:
-      case OpKind::kCompare:
-      case OpKind::kSelect:
-      case OpKind::kMask:
-      case OpKind::kCast:
-      case OpKind::kSaturatingCast:
-      case OpKind::kBitcast:
-      case OpKind::kMakeTuple:
-      case OpKind::kMakeRecord:
-      case OpKind::kExtract:
-      case OpKind::kFull:
-      case OpKind::kYield:
-        break;
-      case OpKind::kBroadcast:
-        if (!function.type(op->operands[0]).IsScalar()) return false;
-        break;
-      default:
-        return false;
-    }
-  }
-  return true;
-}
-
-bool HasTensorLeaf(const Type& type) {
-  if (type.IsTensor()) return true;
-  return std::any_of(type.fields().begin(), type.fields().end(), HasTensorLeaf);
-}
-
-}  // namespace
-
-std::optional<Lowerer::Combine> Lowerer::MakeCombine(const Op& op, CombineKind kind,
-                                                     size_t first_capture,
-                                                     const std::vector<DType>& leaves) {
+Lowerer::Combine Lowerer::MakeCombine(const Op& op, CombineKind kind, size_t first_capture,
+                                      const std::vector<DType>& leaves) {
   Combine combine;
   combine.op = &op;
   combine.kind = kind;
@@ -58,16 +19,9 @@ std::optional<Lowerer::Combine> Lowerer::MakeCombine(const Op& op, CombineKind k
   combine.region = op.regions.at(0).get();
   for (size_t i = first_capture; i < op.operands.size(); ++i)
     combine.captures.push_back(Of(op.operands[i]));
-  combine.elementwise = IsElementwise(function_, *combine.region);
+  combine.elementwise = IsElementwiseCombine(function_, *combine.region);
   for (const Binding& capture : combine.captures) {
     if (capture.kind != Binding::Kind::kScalar) combine.elementwise = false;
-  }
-  bool tensors = false;
-  for (ValueId argument : combine.region->arguments) tensors |= HasTensorLeaf(TypeOf(argument));
-  if (tensors && !combine.elementwise) {
-    sink_.Error(DiagnosticCode::kUnsupportedOperation, op.ordinal,
-                "the CPU target lowers combines of slices only if they work element by element");
-    return std::nullopt;
   }
   return combine;
 }

@@ -170,12 +170,10 @@ Id Lowerer::EvalPointwise(const Op& op, const std::vector<Id>& x) {
   switch (op.kind) {
     case OpKind::kUnary: {
       const UnaryAttr& attr = op.attr<UnaryAttr>();
-      if (attr.approximate.value != 0) Unsupported(op);
       return b().Unary(attr.kind, x[0], attr.approximate.value != 0, attr.flush_to_zero.value != 0);
     }
     case OpKind::kBinary: {
       const BinaryAttr& attr = op.attr<BinaryAttr>();
-      if (attr.approximate.value != 0) Unsupported(op);
       return b().Binary(attr.kind, x[0], x[1], attr.approximate.value != 0,
                         attr.flush_to_zero.value != 0);
     }

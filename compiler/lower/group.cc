@@ -36,10 +36,6 @@ bool Lowerer::LowerGroup(const Block& block, size_t first, size_t* next) {
     stage.ordinal = op.ordinal;
     if (op.kind == OpKind::kReduce) {
       stage.reduction = MakeReduction(op);
-      if (!stage.reduction) {
-        Unsupported(op);
-        continue;
-      }
       stage.value = Of(op.operands[0]);
       stage.results = BindOutputs(op, stage.reduction->retained);
     } else if (InfoOf(op.kind).effect == Effect::kWrite) {

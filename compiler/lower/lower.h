@@ -22,7 +22,7 @@
 namespace intent::lower {
 
 struct LowerOptions {
-  int vector_bits = 256;         // 0: every value is a scalar
+  int vector_bits = 256;  // 0: every value is a scalar
   int vector_registers = 16;
   bool materialize_all = false;  // the plain total lowering: every operation its own stage
   bool parallel = true;

@@ -2,6 +2,7 @@
 
 #include "compiler/diag/check.h"
 #include "compiler/driver/intent_call.h"
+#include "compiler/lower/support.h"
 #include "compiler/tile/fuse_multiply_add.h"
 
 namespace intent::lower {
@@ -14,7 +15,7 @@ Lowerer::Lowerer(const Module& module, const LowerOptions& options)
                                        .row_groups = options.row_groups})),
       ranges_(module, function_) {}
 
-std::variant<Lowered, Diagnostics> Lowerer::Run() {
+Lowered Lowerer::Run() {
   program_ = std::make_unique<tile::Program>();
   for (const Parameter& parameter : function_.parameters) {
     if (parameter.type.IsView()) {
@@ -28,7 +29,6 @@ std::variant<Lowered, Diagnostics> Lowerer::Run() {
   builder_ = std::make_unique<tile::TileBuilder>(program_.get());
   BindParameters();
   LowerBlock(function_.body);
-  if (!sink_.ok()) return sink_.Take();
   if (options_.fuse_multiply_add) tile::FuseMultiplyAdd(program_.get());
   std::string plan = plan_.ToString(function_);
   for (size_t begin = 0; begin < plan.size();) {
@@ -131,21 +131,6 @@ void Lowerer::Report(const Op& op, const std::string& text) {
                     ": " + text);
 }
 
-void Lowerer::Unsupported(const Op& op) {
-  sink_.Error(DiagnosticCode::kUnsupportedOperation, op.ordinal,
-              "the CPU target does not lower '" + std::string(InfoOf(op.kind).name) + "' yet");
-  // Later operations may use the result: give it some binding of the right shape.
-  const Type& type = ResultType(op);
-  std::function<Binding(const Type&)> dummy = [&](const Type& t) -> Binding {
-    if (t.IsScalar()) return Binding::Scalar(ZeroOf(t.dtype()));
-    if (t.IsTensor()) return Binding::OfTensor(AllocateDense(t.dtype(), ExtentIds(t.shape())));
-    std::vector<Binding> fields;
-    for (const Type& field : t.fields()) fields.push_back(dummy(field));
-    return Binding::Product(std::move(fields));
-  };
-  if (!type.IsNone()) Bind(op.result, dummy(type));
-}
-
 Id Lowerer::ZeroOf(DType dtype) { return b().Const({dtype, 0}); }
 
 Id Lowerer::Product(const std::vector<Id>& factors) {
@@ -219,7 +204,6 @@ void Lowerer::LowerBlock(const Block& block) {
 }
 
 void Lowerer::LowerOp(const Op& op) {
-  if (!sink_.ok() && sink_.errors() > 32) return;
   MaterializePending(op);
   switch (op.kind) {
     case OpKind::kConstant:
@@ -327,7 +311,7 @@ void Lowerer::LowerOp(const Op& op) {
     case OpKind::kAtomicRmw:
     case OpKind::kAtomicCas:
     case OpKind::kRandomBits:
-      Unsupported(op);
+      INTENT_UNREACHABLE() << InfoOf(op.kind).name << " was to be refused";
       return;
   }
 }
@@ -460,6 +444,8 @@ void Lowerer::LowerPure(const Op& op) {
 }
 
 std::variant<Lowered, Diagnostics> LowerToTiles(const Module& module, const LowerOptions& options) {
+  Diagnostics refused = UnsupportedOperations(module.kernel_function());
+  if (!refused.empty()) return refused;
   return Lowerer(module, options).Run();
 }
 

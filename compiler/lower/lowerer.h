@@ -49,7 +49,7 @@ bool SplitsOnly(const std::vector<Extent>& from, const std::vector<Extent>& to);
 class Lowerer {
  public:
   Lowerer(const Module& module, const LowerOptions& options);
-  std::variant<Lowered, Diagnostics> Run();
+  Lowered Run();
 
  private:
   // --- lowerer.cc: blocks, bindings, extents.
@@ -65,7 +65,6 @@ class Lowerer {
   std::vector<Id> ExtentIds(const std::vector<Extent>& shape);
   Id Scalar(ValueId value);  // the tile value of a scalar (or of a rank-0 tensor's element)
   void Report(const Op& op, const std::string& text);
-  void Unsupported(const Op& op);
   TensorPtr NewLazy(const Op& op, std::vector<Binding> operands);
   TensorPtr NewStrided(DType dtype, std::vector<Id> extents, Id base, std::vector<Id> strides,
                        MemoryOrigin origin);
@@ -156,8 +155,8 @@ class Lowerer {
     bool elementwise = true;  // may run on several lanes
     bool rounds = true;       // parenthesisation changes results: bounded by blocks and trees
   };
-  std::optional<Combine> MakeCombine(const Op& op, CombineKind kind, size_t first_capture,
-                                     const std::vector<DType>& leaves);
+  Combine MakeCombine(const Op& op, CombineKind kind, size_t first_capture,
+                      const std::vector<DType>& leaves);
   std::vector<Id> CombineLeaves(const Combine& combine, const std::vector<Id>& lhs,
                                 const std::vector<Id>& rhs);
   // All lanes of each leaf into one scalar each.
@@ -187,7 +186,7 @@ class Lowerer {
                                const Context& context);
   std::vector<Coord> Decode(Id linear, const std::vector<Id>& extents);
   void FoldTree(const Combine& combine, const std::vector<Id>& partials, Id count, int32_t lanes);
-  std::optional<Reduction> MakeReduction(const Op& op);
+  Reduction MakeReduction(const Op& op);
   std::vector<TensorPtr> BindOutputs(const Op& op, const std::vector<Id>& extents);
   void LowerReduce(const Op& op);
   void LowerScan(const Op& op);
@@ -257,7 +256,6 @@ class Lowerer {
   uint64_t serials_ = 0;
   bool in_parallel_ = false;
   bool single_rows_ = false;  // a window of axis 0 is one row: nothing to vectorise along it
-  DiagnosticSink sink_;
   std::vector<std::string> report_;
 };
 

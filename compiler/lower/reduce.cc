@@ -248,7 +248,7 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
   InParallel(reduction.retained[0], Product(work), stage);
 }
 
-std::optional<Lowerer::Reduction> Lowerer::MakeReduction(const Op& op) {
+Lowerer::Reduction Lowerer::MakeReduction(const Op& op) {
   const ReduceAttr& attr = op.attr<ReduceAttr>();
   std::vector<Binding> leaves;
   Of(op.operands[0]).Leaves(&leaves);
@@ -256,9 +256,7 @@ std::optional<Lowerer::Reduction> Lowerer::MakeReduction(const Op& op) {
   Of(op.operands[1]).Leaves(&identities);
   Reduction reduction;
   for (const Binding& leaf : leaves) reduction.dtypes.push_back(leaf.tensor->dtype);
-  std::optional<Combine> combine = MakeCombine(op, attr.combine, 2, reduction.dtypes);
-  if (!combine) return std::nullopt;
-  reduction.combine = *combine;
+  reduction.combine = MakeCombine(op, attr.combine, 2, reduction.dtypes);
 
   const int rank = leaves[0].tensor->rank();
   std::vector<bool> is_reduced(rank, false);
@@ -270,7 +268,7 @@ std::optional<Lowerer::Reduction> Lowerer::MakeReduction(const Op& op) {
     extents.push_back(leaves[0].tensor->extents[axis]);
   }
   reduction.lanes_along_reduced = is_reduced[rank - 1];
-  if (combine->elementwise) {
+  if (reduction.combine.elementwise) {
     std::vector<DType> dtypes = reduction.dtypes;
     int budget = 64;
     for (const Binding& leaf : leaves) CollectDTypes(leaf, &dtypes, &budget);
@@ -320,21 +318,20 @@ std::vector<TensorPtr> Lowerer::BindOutputs(const Op& op, const std::vector<Id>&
 }
 
 void Lowerer::LowerReduce(const Op& op) {
-  const std::optional<Reduction> reduction = MakeReduction(op);
-  if (!reduction) return Unsupported(op);
-  Report(op, std::to_string(reduction->lanes) +
-                 (reduction->lanes_along_reduced ? " lanes along the members"
-                                                 : " lanes across results") +
-                 (reduction->combine.rounds ? ", blocks folded as a tree" : ""));
-  if (reduction->retained.empty()) {
-    const std::vector<Id> results = ReduceRow(*reduction, {});
+  const Reduction reduction = MakeReduction(op);
+  Report(op, std::to_string(reduction.lanes) +
+                 (reduction.lanes_along_reduced ? " lanes along the members"
+                                                : " lanes across results") +
+                 (reduction.combine.rounds ? ", blocks folded as a tree" : ""));
+  if (reduction.retained.empty()) {
+    const std::vector<Id> results = ReduceRow(reduction, {});
     std::vector<Binding> leaves;
     for (Id result : results) leaves.push_back(Binding::Scalar(result));
     size_t next = 0;
     Bind(op.result, Unflatten(ResultType(op), leaves, &next));
     return;
   }
-  RunReduction(*reduction, BindOutputs(op, reduction->retained), {});
+  RunReduction(reduction, BindOutputs(op, reduction.retained), {});
 }
 
 }  // namespace intent::lower

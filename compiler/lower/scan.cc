@@ -20,14 +20,13 @@ void Lowerer::LowerScan(const Op& op) {
   Of(op.operands[1]).Leaves(&identities);
   std::vector<DType> dtypes;
   for (const Binding& leaf : leaves) dtypes.push_back(leaf.tensor->dtype);
-  const std::optional<Combine> combine = MakeCombine(op, attr.combine, 2, dtypes);
-  if (!combine) return Unsupported(op);
+  const Combine combine = MakeCombine(op, attr.combine, 2, dtypes);
 
   const std::vector<Id>& extents = leaves[0].tensor->extents;
   const int rank = static_cast<int>(extents.size());
   const int axis = static_cast<int>(attr.axis.value);
   const bool inclusive = attr.inclusive.value != 0, reverse = attr.reverse.value != 0;
-  const bool across = axis != rank - 1 && combine->elementwise;
+  const bool across = axis != rank - 1 && combine.elementwise;
   std::vector<DType> all = dtypes;
   int budget = 64;
   for (const Binding& leaf : leaves) CollectDTypes(leaf, &all, &budget);
@@ -37,7 +36,7 @@ void Lowerer::LowerScan(const Op& op) {
     for (const Binding& leaf : leaves) WatchStrides(leaf, StageCoords(rank, rank - 1), &watch);
   }
   const std::vector<TensorPtr> outputs = BindOutputs(op, extents);
-  const bool layered = combine->rounds && combine->kind == CombineKind::kAdd;
+  const bool layered = combine.rounds && combine.kind == CombineKind::kAdd;
 
   std::vector<Id> others;
   std::vector<int> place(rank, -1);
@@ -65,10 +64,10 @@ void Lowerer::LowerScan(const Op& op) {
           CoordOf(reverse ? b().Sub(b().Sub(extents[axis], b().Index(1)), position) : position);
       std::vector<Id> element;
       for (const Binding& leaf : leaves) element.push_back(Eval(leaf, coords, context));
-      std::vector<Id> next = CombineLeaves(*combine, local, element);
+      std::vector<Id> next = CombineLeaves(combine, local, element);
       for (Id& id : next) id = b().Splat(id, context.lanes);
       const std::vector<Id>& own = inclusive ? next : local;
-      const std::vector<Id> result = before.empty() ? own : CombineLeaves(*combine, before, own);
+      const std::vector<Id> result = before.empty() ? own : CombineLeaves(combine, before, own);
       for (size_t leaf = 0; leaf < outputs.size(); ++leaf) {
         Id offset = b().Index(0);
         for (int i = 0; i < rank; ++i) {
@@ -88,7 +87,7 @@ void Lowerer::LowerScan(const Op& op) {
     }
     const Id block = b().Index(kLevel), super = b().Index(kLevel * kLevel);
     const auto fold = [&](const std::vector<Id>& lhs, const std::vector<Id>& rhs) {
-      std::vector<Id> sum = CombineLeaves(*combine, lhs, rhs);
+      std::vector<Id> sum = CombineLeaves(combine, lhs, rhs);
       for (Id& id : sum) id = b().Splat(id, context.lanes);
       return sum;
     };

@@ -123,6 +123,7 @@ class Planner {
       for (const Op* op : block->ops) {
         if (!IsLazy(function_, *op)) continue;
         Cost cost;
+        cost.depth = 1;
         if (IsArithmetic(*op)) cost.members.push_back(op->result);
         cost.expensive = IsExpensive(*op);
         for (ValueId operand : op->operands) {
@@ -134,8 +135,9 @@ class Planner {
                          found->second.members.end(), std::back_inserter(all));
           cost.members = std::move(all);
           cost.expensive |= found->second.expensive;
+          cost.depth = std::max(cost.depth, found->second.depth + 1);
         }
-        if (options_.materialize_all ||
+        if (options_.materialize_all || cost.depth > options_.max_expression ||
             cost.members.size() > static_cast<size_t>(options_.max_expression)) {
           plan_->materialize.insert(op->result);
           continue;
@@ -398,6 +400,7 @@ class Planner {
   struct Cost {
     std::vector<ValueId> members;  // arithmetic operations of the expression, sorted
     bool expensive = false;
+    int depth = 0;  // of the expression, shape operations included
   };
 
   const Function& function_;

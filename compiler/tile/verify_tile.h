@@ -12,7 +12,7 @@
 
 namespace intent::tile {
 
-inline constexpr int kMaxNesting = 128;  // of regions
+inline constexpr int kMaxNesting = 1024;  // of regions
 inline constexpr int kMaxLanes = 1024;
 inline constexpr int64_t kMaxStackElements = 1 << 16;  // of one kStackAlloc
 
