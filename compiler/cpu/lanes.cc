@@ -66,10 +66,6 @@ V Lanes::Mul(V x, V y) const { return b.CreateFMul(x, y); }
 V Lanes::Div(V x, V y) const { return b.CreateFDiv(x, y); }
 V Lanes::Abs(V x) const { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
 V Lanes::Sqrt(V x) const { return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); }
-V Lanes::RoundEven(V x) const {
-  // The environment is ours: rint rounds to nearest even and is one instruction.
-  return b.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, x);
-}
 V Lanes::CopySign(V magnitude, V sign) const {
   return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign);
 }

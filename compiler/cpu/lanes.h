@@ -61,7 +61,6 @@ class Lanes {
   V Div(V x, V y) const;
   V Abs(V x) const;
   V Sqrt(V x) const;
-  V RoundEven(V x) const;
   V CopySign(V magnitude, V sign) const;
   V Fma(V x, V y, V z) const;  // rounded once on every target
   V Mad(V x, V y, V z) const;  // fused where that is free: for polynomials

@@ -1,5 +1,5 @@
-// exp, exp2, sigmoid and tanh on f32 lanes; f64 lanes call libm. Coefficients are minimax fits of
-// ours (relative error below 2^-27, tanh's near 0 included).
+// exp, exp2 and sigmoid on f32 and f64 lanes, tanh and erf on f32 lanes (f64: libm). Coefficients
+// are minimax fits of ours, of relative error below 2^-27 for f32 and 2^-63 for f64.
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -11,8 +11,8 @@ namespace {
 
 bool IsDouble(V x) { return x->getType()->getScalarType()->isDoubleTy(); }
 
-constexpr double kRounder = 0x1.8p23;  // adding it leaves the nearest whole number in the low bits
-constexpr uint64_t kRounderBits = 0x4b400000;
+// Adding it leaves the nearest whole number in the low bits of the sum.
+double Rounder(V x) { return IsDouble(x) ? 0x1.8p52 : 0x1.8p23; }
 
 // Keeps NaN: no comparison holds.
 V Clamp(const Lanes& l, V x, double low, double high) {
@@ -20,52 +20,70 @@ V Clamp(const Lanes& l, V x, double low, double high) {
   return l.Select(l.Less(l.F(x, high), x), l.F(x, high), x);
 }
 
-// p * 2^n for a whole n in [-300, 300] and p in [1/2, 4), rounded once. `rounder` is n + kRounder.
-V Scale(const Lanes& l, V p, V n, V rounder) {
+// 2^k for a whole k that gives a normal number, from k + Rounder.
+V PowerOfTwo(const Lanes& l, V rounded) {
+  const bool wide = IsDouble(rounded);
+  const uint64_t place = wide ? 52 : 23, bias = wide ? 1023 : 127;
+  V bits = l.b.CreateShl(l.Bits(rounded), l.I(l.Bits(rounded), place));
+  return l.FromBits(l.b.CreateAdd(bits, l.I(bits, bias << place)));
+}
+
+// p * 2^n for p around 1 and a whole n, down to the last subnormal and up to overflow, rounded
+// once.
+V Scale(const Lanes& l, V p, V n) {
   llvm::IRBuilderBase& b = l.b;
   if (l.facts.avx512 && Lanes::Count(p) > 1) {
-    return l.InPieces({p, n}, 16, [&](const std::vector<V>& part) -> V {
+    const bool wide = IsDouble(p);
+    return l.InPieces({p, n}, wide ? 8 : 16, [&](const std::vector<V>& part) -> V {
+      const llvm::Intrinsic::ID id = wide ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_512
+                                          : llvm::Intrinsic::x86_avx512_mask_scalef_ps_512;
       V nothing = llvm::Constant::getNullValue(part[0]->getType());
-      return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                               {part[0], part[1], nothing, b.getInt16(0xffff), b.getInt32(4)});
+      V all = llvm::ConstantInt::getSigned(b.getIntNTy(wide ? 8 : 16), -1);
+      return b.CreateIntrinsic(id, {}, {part[0], part[1], nothing, all, b.getInt32(4)});
     });
   }
   // Two factors, each a normal number: only the second product may round.
-  V whole = b.CreateSub(l.Bits(rounder), l.I(l.Bits(rounder), kRounderBits));
-  V first = b.CreateAShr(whole, l.I(whole, 1));
-  V second = b.CreateSub(whole, first);
-  const auto power = [&](V k) {
-    return l.FromBits(b.CreateShl(b.CreateAdd(k, l.I(k, 127)), l.I(k, 23)));
-  };
-  return l.Mul(l.Mul(p, power(first)), power(second));
-}
-
-// exp of f32 lanes; NaN stays, the ends overflow and underflow through gradual rounding.
-V Exp32(const Lanes& l, V x) {
-  x = Clamp(l, x, -104.0, 89.0);
-  V rounder = l.Mad(x, l.F(x, 1.44269504088896341), l.F(x, kRounder));
-  V n = l.Sub(rounder, l.F(x, kRounder));
-  // ln 2 in two parts; n times the first is exact.
-  V r = l.Mad(n, l.F(x, -0.693359375), x);
-  r = l.Mad(n, l.F(x, 2.12194440054690583e-4), r);
-  V p = l.Polynomial(r, {1.0, 1.0, 0.4999999344782419, 0.16666520631614354, 0.041668388038650174,
-                         0.008368716888523387, 0.0013814599017809139});
-  return Scale(l, p, n, rounder);
+  V rounder = l.F(p, Rounder(p));
+  V half = l.Add(l.Mul(n, l.F(p, 0.5)), rounder);
+  V rest = l.Add(l.Sub(n, l.Sub(half, rounder)), rounder);
+  return l.Mul(l.Mul(p, PowerOfTwo(l, half)), PowerOfTwo(l, rest));
 }
 
 }  // namespace
 
-V EmitExp(const Lanes& l, V x) { return IsDouble(x) ? l.PerLane("exp", {x}) : Exp32(l, x); }
+// NaN stays; the ends overflow, and underflow through gradual rounding.
+V EmitExp(const Lanes& l, V x) {
+  const bool wide = IsDouble(x);
+  x = wide ? Clamp(l, x, -746.0, 710.0) : Clamp(l, x, -104.0, 89.0);
+  V rounder = l.F(x, Rounder(x));
+  V n = l.Sub(l.Mad(x, l.F(x, 1.44269504088896341), rounder), rounder);
+  // ln 2 in two parts; n times the first is exact.
+  V r = l.Mad(n, l.F(x, wide ? -0x1.62e42fefp-1 : -0.693359375), x);
+  r = l.Mad(n, l.F(x, wide ? -0x1.473de6af278edp-34 : 2.12194440054690583e-4), r);
+  V p = wide ? l.Polynomial(
+                   r, {1.0, 1.0, 0.5, 0.16666666666666713, 0.04166666666666703, 0.00833333333330414,
+                       0.0013888888888699774, 0.0001984126992034709, 2.4801587701766506e-05,
+                       2.7557215039163273e-06, 2.7556941216771756e-07, 2.5118049230216232e-08,
+                       2.1020485322501327e-09})
+             : l.Polynomial(r, {1.0, 1.0, 0.4999999344782419, 0.16666520631614354,
+                                0.041668388038650174, 0.008368716888523387, 0.0013814599017809139});
+  return Scale(l, p, n);
+}
 
 V EmitExp2(const Lanes& l, V x) {
-  if (IsDouble(x)) return l.PerLane("exp2", {x});
-  x = Clamp(l, x, -152.0, 129.0);
-  V rounder = l.Add(x, l.F(x, kRounder));
-  V n = l.Sub(rounder, l.F(x, kRounder));
+  const bool wide = IsDouble(x);
+  x = wide ? Clamp(l, x, -1080.0, 1025.0) : Clamp(l, x, -152.0, 129.0);
+  V rounder = l.F(x, Rounder(x));
+  V n = l.Sub(l.Add(x, rounder), rounder);
   V r = l.Sub(x, n);  // exact
-  V p = l.Polynomial(r, {1.0, 0.6931472150113671, 0.24022652785489532, 0.055503104667893426,
-                         0.00961769260991986, 0.001340667453608392, 0.0001559475763201185});
-  return Scale(l, p, n, rounder);
+  V p =
+      wide ? l.Polynomial(r, {1.0, 0.6931471805599453, 0.24022650695910072, 0.055504108664821736,
+                              0.009618129107628562, 0.001333355814638173, 0.00015403530393171854,
+                              1.5252733864853256e-05, 1.321548700339239e-06, 1.0178047527787362e-07,
+                              7.054814843664358e-09, 4.457239824858203e-10, 2.5855225754033588e-11})
+           : l.Polynomial(r, {1.0, 0.6931472150113671, 0.24022652785489532, 0.055503104667893426,
+                              0.00961769260991986, 0.001340667453608392, 0.0001559475763201185});
+  return Scale(l, p, n);
 }
 
 // t = exp(-|x|) never overflows and keeps its precision where the result is tiny.
@@ -83,7 +101,7 @@ V EmitTanh(const Lanes& l, V x) {
                               0.02063908746431192, -0.005704987157560648});
   V near = l.CopySign(l.Mad(l.Mul(square, q), x, x), x);  // -0 stays
   V magnitude = l.Abs(x);
-  V e = Exp32(l, l.Add(magnitude, magnitude));
+  V e = EmitExp(l, l.Add(magnitude, magnitude));
   V far = l.Sub(l.F(x, 1), l.Div(l.F(x, 2), l.Add(e, l.F(x, 1))));
   return l.Select(l.Less(magnitude, l.F(x, 0.625)), near, l.CopySign(far, x));
 }
@@ -100,7 +118,7 @@ V EmitErf(const Lanes& l, V x) {
   V g = l.Polynomial(
       t, {-0.00032057613731942025, -1.127171641308519, -0.6380122315203605, -0.10321818915139355,
           0.02188963564824719, -0.00296011246097494, 0.00018760461859260378});
-  V far = l.Sub(l.F(x, 1), Exp32(l, g));
+  V far = l.Sub(l.F(x, 1), EmitExp(l, g));
   return l.Select(l.Less(l.Abs(x), l.F(x, 1.0)), near, l.CopySign(far, x));
 }
 
