@@ -44,3 +44,8 @@ def test_annotations_hold_what_was_written():
 def test_importing_starts_nothing_and_loads_neither_grpc_nor_numpy():
     text = "import intent, sys; assert not {'grpc', 'numpy', 'google.protobuf', 'intent._core'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", text], check=True)
+
+
+def test_the_package_may_be_used_before_its_language_is_imported():
+    text = "import intent; intent.compile; import intent.language as I; assert intent.annotations.View"
+    subprocess.run([sys.executable, "-c", text], check=True)

@@ -13,8 +13,6 @@
 Importing the package starts nothing; the compile service is found or started by the first compile.
 """
 
-from __future__ import annotations
-
 from .errors import CompileError, Diagnostic, IntentError, Note, RunError, ServiceError
 from .kernel import fn, kernel
 from .options import CompileOptions, CpuTarget, CudaTarget, InterpreterTarget
