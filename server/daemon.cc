@@ -165,6 +165,9 @@ void Daemon::Drain(std::chrono::milliseconds bound) {
   parts_->server->GetHealthCheckService()->SetServingStatus(false);
   parts_->server->Shutdown(std::chrono::system_clock::now() + bound);
   parts_->server->Wait();
+  // Work that nobody waits for may still be ending; it uses everything that goes next.
+  parts_->compile_pool.Stop();
+  parts_->execute_pool.Stop();
 }
 
 std::chrono::steady_clock::duration Daemon::IdleFor() const { return parts_->activity.IdleFor(); }

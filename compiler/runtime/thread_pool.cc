@@ -41,15 +41,17 @@ struct ThreadPool::Loop {
   void Work(int thread) {
     in_chunk = true;
     current_thread = thread;
-    while (result.load(std::memory_order_relaxed) == 0) {
-      const uint64_t from = next.fetch_add(chunk_size, std::memory_order_relaxed);
-      if (from >= size) break;
-      const uint64_t to = std::min(size, from + chunk_size);
+    uint64_t from = next.load(std::memory_order_relaxed);
+    while (result.load(std::memory_order_relaxed) == 0 && from < size) {
+      // Never beyond the end: a range may be as large as the counter.
+      const uint64_t to = from + std::min(chunk_size, size - from);
+      if (!next.compare_exchange_weak(from, to, std::memory_order_relaxed)) continue;
       const int32_t status =
           chunk(thread, static_cast<int64_t>(static_cast<uint64_t>(begin) + from),
                 static_cast<int64_t>(static_cast<uint64_t>(begin) + to));
       int32_t expected = 0;
       if (status != 0) result.compare_exchange_strong(expected, status);
+      from = next.load(std::memory_order_relaxed);
     }
     current_thread = 0;
     in_chunk = false;

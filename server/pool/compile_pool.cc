@@ -31,9 +31,10 @@ CompilePool::CompilePool(WorkerFactory& factory, const CompilePoolOptions& optio
   for (int i = 0; i < options.workers; ++i) threads_.emplace_back([this] { Run(); });
 }
 
-CompilePool::~CompilePool() {
+void CompilePool::Stop() {
   queue_.Close();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void CompilePool::Run() {
@@ -51,7 +52,7 @@ void CompilePool::Run() {
   }
   while (std::unique_ptr<CompileJob> job = queue_.Pop()) {
     if (job->IsCancelled()) continue;
-    absl::Status ready = worker != nullptr ? absl::OkStatus() : start();
+    absl::Status ready = worker != nullptr && worker->CheckAlive() ? absl::OkStatus() : start();
     CompileResult result = ready.ok() ? RunJob(*job, *worker) : Failure(std::move(ready), true);
     std::exchange(job->done, nullptr)(std::move(result));
     job.reset();

@@ -60,10 +60,14 @@ struct CompileJob {
 class CompilePool {
  public:
   CompilePool(WorkerFactory& factory, const CompilePoolOptions& options, Counters& counters);
-  ~CompilePool();
+  ~CompilePool() { Stop(); }
 
   // False, and `job` is still the caller's, when the queue is full.
   bool Submit(std::unique_ptr<CompileJob>& job) { return queue_.Push(job); }
+
+  // Waits for what runs and gives up what waits; no callback comes afterwards. The first call
+  // counts.
+  void Stop();
 
  private:
   using Worker = std::unique_ptr<WorkerProcess>;

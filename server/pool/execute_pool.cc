@@ -40,26 +40,23 @@ ExecutePool::ExecutePool(WorkerFactory& factory, const ArenaPool& arenas,
   for (int i = 0; i < options.executors; ++i) threads_.emplace_back([this] { Run(); });
 }
 
-ExecutePool::~ExecutePool() {
+void ExecutePool::Stop() {
   queue_.Close();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void ExecutePool::Run() {
-  std::optional<Executor> executor;
+  absl::StatusOr<Executor> executor = StartExecutor();
   while (std::unique_ptr<ExecuteJob> job = queue_.Pop()) {
     if (job->IsCancelled()) continue;
-    absl::Status ready = absl::OkStatus();
-    if (!executor.has_value()) {
-      absl::StatusOr<Executor> started = StartExecutor();
-      ready = started.status();
-      if (started.ok()) executor = *std::move(started);
-    }
+    if (!executor.ok() || !executor->process->CheckAlive()) executor = StartExecutor();
     absl::StatusOr<ExecuteResult> result =
-        ready.ok() ? RunJob(*job, *executor) : absl::StatusOr<ExecuteResult>(ready);
+        executor.ok() ? RunJob(*job, *executor) : absl::StatusOr<ExecuteResult>(executor.status());
     std::exchange(job->done, nullptr)(std::move(result));
     job.reset();
-    if (executor.has_value() && !executor->process->alive()) executor.reset();
+    // The next call should not wait for a fork.
+    if (executor.ok() && !executor->process->alive()) executor = StartExecutor();
   }
 }
 

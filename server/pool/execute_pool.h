@@ -53,10 +53,14 @@ class ExecutePool {
  public:
   ExecutePool(WorkerFactory& factory, const ArenaPool& arenas, const ExecutePoolOptions& options,
               Counters& counters);
-  ~ExecutePool();
+  ~ExecutePool() { Stop(); }
 
   // False, and `job` is still the caller's, when the queue is full.
   bool Submit(std::unique_ptr<ExecuteJob>& job) { return queue_.Push(job); }
+
+  // Waits for what runs and gives up what waits; no callback comes afterwards. The first call
+  // counts.
+  void Stop();
 
  private:
   // One executor and what it maps.

@@ -70,6 +70,13 @@ void WorkerProcess::Tell(const worker::v1::ToWorker& request) {
   }
 }
 
+bool WorkerProcess::CheckAlive() {
+  pollfd ready{child_.channel->fd(), POLLIN, 0};
+  // An idle worker says nothing: what is to be read is its end.
+  if (alive_ && poll(&ready, 1, 0) > 0) Bury(Ending::kCrashed);
+  return alive_;
+}
+
 int64_t WorkerProcess::PrivateBytes() const {
   std::ifstream statm(absl::StrCat("/proc/", child_.pid, "/statm"));
   int64_t size = 0, resident = 0, shared = 0;

@@ -49,6 +49,9 @@ class WorkerProcess {
   void Tell(const worker::v1::ToWorker& request);
 
   bool alive() const { return alive_; }
+
+  // Notices, between two tasks, that the process has gone meanwhile: nobody need pay for that.
+  bool CheckAlive();
   int64_t pid() const { return child_.pid; }
 
   // How a dead process ended: "killed by signal 11 (Segmentation fault)".

@@ -131,8 +131,10 @@ class Zygote {
 int RunZygote(FileDescriptor front) {
   HardenProcess();
   signal(SIGPIPE, SIG_IGN);
-  // A terminal's Ctrl-C is for the front process, which then drains.
+  // A terminal's Ctrl-C, or a SIGTERM to the whole group, is for the front process, which then
+  // drains.
   signal(SIGINT, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);
   const sigset_t child = ChildSignal();
   sigprocmask(SIG_BLOCK, &child, nullptr);
   FileDescriptor signals(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));

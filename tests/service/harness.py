@@ -215,3 +215,18 @@ def status_of(call, *arguments, **keywords):
     except grpc.RpcError as error:
         return error.code(), error.details(), dict(error.trailing_metadata() or ())
     raise AssertionError("the call should have failed")
+
+
+def gone(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def wait_gone(pids, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not all(gone(pid) for pid in pids):
+        assert time.monotonic() < deadline, "processes are left"
+        time.sleep(0.02)

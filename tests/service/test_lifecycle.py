@@ -11,28 +11,13 @@ import grpc
 import numpy as np
 import pytest
 
-from harness import BUILD, Where, chain_result, compile_request, execute, status_of
+from harness import BUILD, Where, chain_result, compile_request, execute, status_of, wait_gone
 
 DAEMON = BUILD / "bin" / "intent-compiled"
 
 
 def run(*arguments):
     return subprocess.run([DAEMON, *arguments], capture_output=True, text=True, timeout=60)
-
-
-def gone(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def wait_gone(pids, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not all(gone(pid) for pid in pids):
-        assert time.monotonic() < deadline, "processes are left"
-        time.sleep(0.02)
 
 
 def test_a_new_daemon_on_the_same_folder_compiles_nothing(start, chain, folder):
