@@ -349,9 +349,10 @@ def _alive(state, node, env):
         (statements.BROKE, syntax.exits(node.body, ast.Break)),
         (statements.RETURNED, syntax.returns(node.body)),
     ):
-        if used and not is_poison(env.get(name)):
+        flag = env.get(name)
+        if used and isinstance(flag, core.Operand) and not flag.is_poison:
             state.at(node)
-            going = state.builder.logical_not(env[name])
+            going = state.builder.logical_not(flag)
             alive = going if alive is None else state.builder.logical_and(alive, going)
     return alive
 
@@ -505,6 +506,9 @@ def _prepare_return(state, node):
         recorded, frame.recorded = frame.recorded, None
     state.builder.rollback(mark)
     env = frame.env
+    if not recorded:  # no `return` of the loop can be reached
+        del env[statements.RETURNED]
+        return
     state.at(node)
     env[statements.RETURNED] = state.builder.materialize(False)
     found = [
