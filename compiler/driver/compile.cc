@@ -31,6 +31,18 @@ lower::LowerOptions LoweringFor(const CompileInput& input, const PassRunner& pas
   return options;
 }
 
+// What is left of a module between passes.
+PassRunner::Result ModuleResult(const std::unique_ptr<Module>& module,
+                                const Diagnostics& diagnostics, bool specialized) {
+  return {.verify =
+              [&module, &diagnostics, specialized] {
+                if (module == nullptr || !diagnostics.empty()) return std::string();
+                const Diagnostics found = Verify(*module, {.specialized = specialized});
+                return found.empty() ? std::string() : ToString(found[0]);
+              },
+          .print = [&module] { return module == nullptr ? std::string() : PrintModule(*module); }};
+}
+
 std::string Join(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
@@ -45,12 +57,14 @@ absl::StatusOr<std::variant<Prepared, Diagnostics>> Prepare(const CompileInput& 
   Diagnostics diagnostics;
   std::unique_ptr<Module> module;
   // Bytes become a module that is structurally sound.
-  absl::Status status = passes.Run("decode", [&] {
-    DecodedModule decoded = DecodeModule(input.module);
-    module = std::move(decoded.module);
-    diagnostics = std::move(decoded.diagnostics);
-    return absl::OkStatus();
-  });
+  absl::Status status = passes.Run("decode",
+                                   [&] {
+                                     DecodedModule decoded = DecodeModule(input.module);
+                                     module = std::move(decoded.module);
+                                     diagnostics = std::move(decoded.diagnostics);
+                                     return absl::OkStatus();
+                                   },
+                                   {.print = ModuleResult(module, diagnostics, false).print});
   if (!status.ok()) return status;
   if (module == nullptr) return diagnostics;
   // From here on it is KIR: every rule of the language that does not need bound constexprs holds.
@@ -61,21 +75,28 @@ absl::StatusOr<std::variant<Prepared, Diagnostics>> Prepare(const CompileInput& 
   if (!status.ok()) return status;
   if (!diagnostics.empty()) return diagnostics;
   // No constexpr, call or helper is left; shapes have been checked again.
-  status = passes.Run("specialize", [&] {
-    diagnostics = Specialize(module.get(), input.bindings);
-    return absl::OkStatus();
-  });
+  status = passes.Run(
+      "specialize",
+      [&] {
+        diagnostics = Specialize(module.get(), input.bindings);
+        return absl::OkStatus();
+      },
+      ModuleResult(module, diagnostics, true));
   if (!status.ok()) return status;
   if (!diagnostics.empty()) return diagnostics;
   // Programs that mean the same by rename, dead code or helper order have equal bytes.
   Prepared prepared;
-  status = passes.Run("canonicalize", [&] {
-    Canonicalize(module.get());
-    prepared.canonical_kir = EncodeCanonical(*module);
-    return absl::OkStatus();
-  });
+  status = passes.Run(
+      "canonicalize",
+      [&] {
+        Canonicalize(module.get());
+        prepared.canonical_kir = EncodeCanonical(*module);
+        return absl::OkStatus();
+      },
+      ModuleResult(module, diagnostics, true));
   if (!status.ok()) return status;
   prepared.module = std::move(module);
+  prepared.dump = passes.dump();
   prepared.times = std::move(passes.times());
   return prepared;
 }
@@ -110,7 +131,9 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
   });
   if (!status.ok()) return status;
   if (!diagnostics.empty()) return diagnostics;
-  status = passes.Run("verify_tile", [&] { return tile::VerifyTile(*lowered.program); });
+  // A program that breaks its own rules must never become code: checked in every build.
+  status = passes.Run("verify_tile", [&] { return tile::VerifyTile(*lowered.program); },
+                      {.print = [&] { return tile::Print(*lowered.program); }});
   if (!status.ok()) return status;
   // An object with the C ABI of intent_call.h.
   cpu::CpuObject object;
@@ -135,6 +158,7 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
   if (input.options.keep_source) {
     artifact.payloads.emplace_back("tile", tile::Print(*lowered.program));
     artifact.payloads.emplace_back("llvm", std::move(object.llvm_ir));
+    artifact.payloads.emplace_back("passes", prepared.dump + passes.dump());
   }
   artifact.times = std::move(prepared.times);
   for (StageTime& time : passes.times()) artifact.times.push_back(std::move(time));

@@ -50,6 +50,7 @@ struct Prepared {
   std::unique_ptr<Module> module;  // verified, specialised, canonical: no constexprs, no dead code
   std::string canonical_kir;       // its deterministic bytes: what the canonical key hashes
   std::vector<StageTime> times;
+  std::string dump;  // what each pass left, with CompileOptions::keep_source
 };
 
 // A finished compile. `manifest` is a serialised intent.compile.v1.Manifest (by ordinal, no
@@ -57,7 +58,7 @@ struct Prepared {
 struct CompiledArtifact {
   std::string manifest;
   std::vector<std::pair<std::string, std::string>>
-      payloads;  // "object", "kir", "tile", "llvm", "report"
+      payloads;  // "object", "kir", "report", "tile", "llvm", "passes"
   std::vector<StageTime> times;
 };
 

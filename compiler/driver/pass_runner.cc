@@ -2,16 +2,28 @@
 
 #include <algorithm>
 
+#include "compiler/diag/check.h"
 #include "compiler/diag/failpoint.h"
 
 namespace intent {
+namespace {
+
+// Builds for tests verify what every pass leaves; there a broken pass is named by its own run.
+#if defined(INTENT_FAILPOINTS) || !defined(NDEBUG)
+constexpr bool kVerifyEachPass = true;
+#else
+constexpr bool kVerifyEachPass = false;
+#endif
+
+}  // namespace
 
 bool PassRunner::Enabled(std::string_view name) const {
   return std::find(options_.disabled_passes.begin(), options_.disabled_passes.end(), name) ==
          options_.disabled_passes.end();
 }
 
-absl::Status PassRunner::Run(std::string_view name, const std::function<absl::Status()>& pass) {
+absl::Status PassRunner::Run(std::string_view name, const std::function<absl::Status()>& pass,
+                             const Result& result) {
   if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) {
     return absl::CancelledError("the compile was cancelled before '" + std::string(name) + "'");
   }
@@ -21,6 +33,14 @@ absl::Status PassRunner::Run(std::string_view name, const std::function<absl::St
   const auto end = std::chrono::steady_clock::now();
   AddTime(std::string(name),
           std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count());
+  if (!status.ok()) return status;
+  if (kVerifyEachPass && result.verify) {
+    const std::string broken = result.verify();
+    INTENT_CHECK(broken.empty()) << "after pass '" << name << "': " << broken;
+  }
+  if (options_.keep_source && result.print) {
+    dump_ += "// ---- after " + std::string(name) + "\n" + result.print();
+  }
   return status;
 }
 

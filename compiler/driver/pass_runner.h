@@ -22,17 +22,27 @@ class PassRunner {
       : options_(options), cancel_(cancel) {}
 
   bool Enabled(std::string_view name) const;
-  // kCancelled if nobody waits any more; otherwise what the pass returns.
-  absl::Status Run(std::string_view name, const std::function<absl::Status()>& pass);
+  // kCancelled if nobody waits any more; otherwise what the pass returns. `result`, if given,
+  // describes what the pass left: `verify` gives the broken rule or nothing, `print` its text for
+  // the dump.
+  struct Result {
+    std::function<std::string()> verify;
+    std::function<std::string()> print;
+  };
+  absl::Status Run(std::string_view name, const std::function<absl::Status()>& pass,
+                   const Result& result = {});
   void AddTime(std::string stage, int64_t nanoseconds) {
     times_.push_back({std::move(stage), nanoseconds});
   }
   std::vector<StageTime>& times() { return times_; }
+  // What every pass left, under headings; only with CompileOptions::keep_source.
+  const std::string& dump() const { return dump_; }
 
  private:
   const CompileOptions& options_;
   const std::atomic<bool>* cancel_;
   std::vector<StageTime> times_;
+  std::string dump_;
 };
 
 }  // namespace intent

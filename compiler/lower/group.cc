@@ -11,6 +11,8 @@ namespace intent::lower {
 namespace {
 
 constexpr int64_t kPointBlock = 2048;
+constexpr int64_t kTurnedBlock = 16;  // rows at once where a column of them shares a cache line
+constexpr int64_t kTurnedColumns = 64;
 
 }  // namespace
 bool Lowerer::LowerGroup(const Block& block, size_t first, size_t* next) {
@@ -135,20 +137,119 @@ Id Lowerer::ResolveGroupHazards(const plan::RowGroup& group, const std::vector<R
   return entangled;
 }
 
+// Leaves whose rows several stages read along the vector axis, and whose stride there is known at
+// run time only.
+std::vector<TensorPtr> Lowerer::RepeatedRows(const std::vector<RowStage>& stages) {
+  std::vector<std::pair<TensorPtr, int>> readers;
+  for (const RowStage& stage : stages) {
+    std::vector<Binding> values;
+    stage.value.Leaves(&values);
+    std::vector<TensorPtr> here;
+    for (const Binding& value : values) {
+      if (value.kind != Binding::Kind::kTensor) continue;
+      const int rank = value.tensor->rank();
+      WalkLeaves(value, StageCoords(rank, rank - 1),
+                 [&](const TensorPtr& leaf, const std::vector<SymbolicCoord>& coords) {
+                   if (!leaf->strided || leaf->rank() < 2 || coords[0].axis != 0) return;
+                   if (coords.back().lane != SymbolicCoord::Lane::kUnit) return;
+                   if (b().ConstantOf(leaf->strides.back()) != nullptr || leaf->base == kNoId)
+                     return;
+                   if (std::find(here.begin(), here.end(), leaf) == here.end())
+                     here.push_back(leaf);
+                 });
+    }
+    for (const TensorPtr& leaf : here) {
+      auto known = std::find_if(readers.begin(), readers.end(),
+                                [&](const auto& r) { return r.first == leaf; });
+      if (known == readers.end()) {
+        readers.emplace_back(leaf, 1);
+      } else {
+        ++known->second;
+      }
+    }
+  }
+  std::vector<TensorPtr> repeated;
+  for (const auto& [leaf, count] : readers) {
+    if (count > 1) repeated.push_back(leaf);
+  }
+  return repeated;
+}
+
+// A transposed view: elements of one row are far apart, those of one column lie together.
+Id Lowerer::IsTurned(const Tensor& leaf) {
+  if (leaf.rank() != 2) return b().Bool(false);
+  return b().And(b().Not(b().Equal(leaf.strides.back(), b().Index(1))),
+                 b().Equal(leaf.strides[0], b().Index(1)));
+}
+
+// Copies the leaf's rows into contiguous memory if they are not, and lets it read them there.
+void Lowerer::StageRows(const TensorPtr& leaf, Id block, const Window& rows) {
+  const auto original = std::make_shared<Tensor>(*leaf);
+  original->serial = ++serials_;
+  const std::vector<Id> dense = DenseStrides(leaf->extents);
+  const Id scattered = b().Not(b().Equal(leaf->strides.back(), b().Index(1)));
+  const Id memory =
+      b().Alloc(leaf->dtype, b().Select(scattered, b().Mul(block, dense[0]), b().Index(0)));
+  const Id shifted = b().MemOffset(memory, b().Sub(b().Index(0), b().Mul(rows.low, dense[0])));
+  b().If(scattered, [&] {
+    const Id turned = IsTurned(*original);
+    if (b().ConstantOf(turned) != nullptr) {
+      StoreStage(Binding::OfTensor(original), leaf->extents, shifted, dense, rows, false);
+      return;
+    }
+    b().If(
+        turned,
+        [&] {
+          // Neighbouring rows share cache lines: a short run of columns serves all rows while it is
+          // near.
+          const Id zero = b().Index(0), one = b().Index(1);
+          const int32_t lanes = LanesFor({leaf->dtype}, leaf->extents[1]);
+          b().For(
+              zero, leaf->extents[1], b().Index(kTurnedColumns), {},
+              [&](const std::vector<Id>& tile) {
+                const Id last =
+                    b().Min(b().Add(tile[0], b().Index(kTurnedColumns)), leaf->extents[1]);
+                b().For(rows.low, rows.high, one, {}, [&](const std::vector<Id>& row) {
+                  VectorLoop(
+                      tile[0], last, lanes, b().Bool(false), {},
+                      [&](const Coord& column, const Context& context) {
+                        const Id value = EvalTensor(*original, {CoordOf(row[0]), column}, context);
+                        b().Store(shifted, b().Add(b().Mul(row[0], dense[0]), column.base), value,
+                                  one, context.mask);
+                      });
+                  return std::vector<Id>{};
+                });
+                return std::vector<Id>{};
+              });
+          return std::vector<Id>{};
+        },
+        [&] {
+          StoreStage(Binding::OfTensor(original), leaf->extents, shifted, dense, rows, false);
+          return std::vector<Id>{};
+        });
+  });
+  leaf->base = b().Select(scattered, shifted, original->base);
+  for (size_t axis = 0; axis < dense.size(); ++axis) {
+    leaf->strides[axis] = b().Select(scattered, dense[axis], original->strides[axis]);
+  }
+  leaf->serial = ++serials_;
+}
+
 void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stages, Id entangled) {
   const Id rows = ExtentId(group.rows);
   // Rows of one element go by blocks that fit the cache and fill vectors; longer rows one by one.
   bool points = true;
   for (const RowStage& stage : stages) points &= !stage.reduction && stage.target->rank() == 1;
-  const Id step = b().Index(points ? kPointBlock : 1);
+  const std::vector<TensorPtr> staged = points ? std::vector<TensorPtr>{} : RepeatedRows(stages);
+  Id step = b().Index(points ? kPointBlock : 1);
+  for (const TensorPtr& leaf : staged)
+    step = b().Select(IsTurned(*leaf), b().Index(kTurnedBlock), step);
   const Id block = b().Select(entangled, b().Max(rows, b().Index(1)), step);
   Id work = b().Index(1);
   std::string names;
-  for (RowStage& stage : stages) {
+  for (const RowStage& stage : stages) {
     names += (names.empty() ? "" : ", ") + std::to_string(stage.ordinal);
     if (stage.reduction) {
-      // The windows of the leaves may have become copies: the watch list is made anew.
-      stage.reduction = MakeReduction(*block_->ops[stage.position]);
       std::vector<Id> extents(stage.reduction->retained.begin() + 1,
                               stage.reduction->retained.end());
       extents.insert(extents.end(), stage.reduction->reduced.begin(),
@@ -167,10 +268,16 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
     b().For(begin, end, block, {}, [&](const std::vector<Id>& arguments) {
       b().Poll();
       const Window rows_here{arguments[0], b().Min(b().Add(arguments[0], block), end)};
+      std::vector<Tensor> originals;
+      for (const TensorPtr& leaf : staged) {
+        originals.push_back(*leaf);
+        StageRows(leaf, block, rows_here);
+      }
       for (const RowStage& stage : stages) {
         b().SetOrdinal(stage.ordinal);
         if (stage.reduction) {
-          RunReduction(*stage.reduction, stage.results, rows_here);
+          // Made here, for what its leaves read may have moved into copies.
+          RunReduction(MakeReduction(*block_->ops[stage.position]), stage.results, rows_here);
           continue;
         }
         if (stage.row_local != nullptr) {
@@ -182,6 +289,7 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
         StoreStage(stage.value, stage.target->extents, stage.target->base, stage.target->strides,
                    rows_here, false);
       }
+      for (size_t i = 0; i < staged.size(); ++i) *staged[i] = originals[i];
       return std::vector<Id>{};
     });
   };

@@ -233,6 +233,9 @@ class Lowerer {
   };
   bool LowerGroup(const Block& block, size_t first, size_t* next);
   Id ResolveGroupHazards(const plan::RowGroup& group, const std::vector<RowStage>& stages);
+  std::vector<TensorPtr> RepeatedRows(const std::vector<RowStage>& stages);
+  Id IsTurned(const Tensor& leaf);
+  void StageRows(const TensorPtr& leaf, Id block, const Window& rows);
   void RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stages, Id entangled);
 
   const Module& module_;

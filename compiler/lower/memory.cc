@@ -323,12 +323,18 @@ void Lowerer::LowerStore(const Op& op, const IndexAttr& attr) {
   }
   // Through index tensors: every element goes to an address of its own.
   const Resource& resource = *access.source.resource;
-  Tensor everything;
-  everything.strided = true;
-  everything.origin = resource.origin;
-  PrepareStage(value, everything);
-  for (const auto& operands : access.operands) {
-    for (const Binding& operand : operands) PrepareStage(operand, everything);
+  const auto prepare = [&](const Binding& read, ValueId id) {
+    Tensor everything;
+    everything.strided = true;
+    everything.origin = resource.origin;
+    everything.extents = ExtentIds(TypeOf(id).shape());
+    PrepareStage(read, everything);
+  };
+  prepare(value, op.operands[1]);
+  for (size_t i = 0; i < access.operands.size(); ++i) {
+    for (size_t j = 0; j < access.operands[i].size(); ++j) {
+      prepare(access.operands[i][j], access.values[i][j]);
+    }
   }
   for (size_t i = 0; i < attr.terms.size(); ++i) {
     if (attr.terms[i].kind != IndexTermKind::kRegion) continue;

@@ -36,14 +36,16 @@ void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vec
   const Id middle = b().Add(low, whole);
   Coord coord;
   coord.step = 1;
-  b().For(low, middle, b().Index(lanes), {}, [&](const std::vector<Id>& arguments) {
-    coord.base = arguments[0];
-    Context context;
-    context.lanes = lanes;
-    context.unit = &watch;
-    body(coord, context);
-    return std::vector<Id>{};
-  });
+  if (middle != low) {
+    b().For(low, middle, b().Index(lanes), {}, [&](const std::vector<Id>& arguments) {
+      coord.base = arguments[0];
+      Context context;
+      context.lanes = lanes;
+      context.unit = &watch;
+      body(coord, context);
+      return std::vector<Id>{};
+    });
+  }
   b().For(middle, high, b().Index(lanes), {}, [&](const std::vector<Id>& arguments) {
     coord.base = arguments[0];
     Context context;
