@@ -198,6 +198,8 @@ class Artifact(Generated):
             response = self._compiler.execute(request)
             self._check(response)
             results = {a.id: a.data for a in response.completed.allocations}
+            if any(len(results.get(i, b"")) != a.size for i, a in enumerate(call.allocations) if a.writes):
+                raise _cut_short()
         else:
             results = self._stream(call, request)
         marshal.copy_back(call, results)
@@ -226,12 +228,14 @@ class Artifact(Generated):
                     missing[allocation.id] = allocation.size
             else:
                 chunk = part.chunk
+                if chunk.offset + len(chunk.data) > len(results.get(chunk.allocation, b"")):
+                    raise _cut_short()
                 results[chunk.allocation][chunk.offset : chunk.offset + len(chunk.data)] = chunk.data
                 missing[chunk.allocation] -= len(chunk.data)
         if any(missing.values()) or any(
             a.writes and i not in results for i, a in enumerate(call.allocations)
         ):
-            raise ServiceError("the service's reply ended early", status="DATA_LOSS", advice="call again")
+            raise _cut_short()
         return results
 
     def _check(self, response):
@@ -257,11 +261,19 @@ class Artifact(Generated):
         )
 
 
+def _cut_short() -> ServiceError:
+    return ServiceError(
+        "the service's reply does not hold what the call returns", status="DATA_LOSS", advice="call again"
+    )
+
+
 def _run_message(kind, error, parameter, axis, file, line) -> str:
     where = f"{file}:{line}: " if line else ""
     what = parameter or "a tensor or buffer"
     if axis is not None:
         what += f", axis {axis}"
+    if error.message and error.value == error.limit and axis is None:  # no numbers to speak of
+        return where + error.message
     text = {
         "out_of_bounds": f"index {error.value} is out of bounds of {what}, which has {error.limit} elements",
         "bad_shape": f"shapes do not agree: {what} has {error.value}, but {error.limit} is needed",

@@ -124,6 +124,7 @@ def _yields(state, node, slot, slot_leaves, plan, wanted) -> list:
 
 
 def _comparable(first, second) -> bool:
+    """Whether a slot of the second arm can be yielded like that of the first."""
     return (
         first is not None
         and not isinstance(first, Unbound)
@@ -138,11 +139,7 @@ def _compare(state, node, condition, first, second, slots, plan):
     merged, again, disagreement = {}, False, None
     for slot in slots:
         a, b = first.slots.get(slot), second.slots.get(slot)
-        undefined = [
-            x is None and slot not in arm.slots or isinstance(x, Unbound)
-            for x, arm in ((a, first), (b, second))
-        ]
-        if any(undefined):
+        if any(slot not in arm.slots or isinstance(arm.slots[slot], Unbound) for arm in (first, second)):
             again |= any(s == slot for s, _, _ in first.yielded)
             plan.dropped.add(slot)
             continue

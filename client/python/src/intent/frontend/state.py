@@ -7,7 +7,18 @@ from typing import Any
 
 from .. import _core as core
 from . import syntax
-from .values import POISON, EnumConstexpr, Unbound, has_poison, is_leaf, is_literal, leaves, map_leaves
+from .values import (
+    POISON,
+    Domain,
+    EnumConstexpr,
+    Record,
+    Shape,
+    Unbound,
+    has_poison,
+    is_leaf,
+    is_literal,
+    map_leaves,
+)
 
 MAX_STEPS = 400_000  # statements and expressions, counted at every expansion
 MAX_DEPTH = 48  # helper calls within helper calls
@@ -67,15 +78,15 @@ class State:
         self.enums: dict[type, int] = {}
         self.read: list = []  # (definition, name, value) of every outside name that was read
         self.disagreeing: set = set()  # constexpr branches whose arms give different types
-        self._files: dict[str, int] = {}
+        self.files: dict[str, int] = {}
         self._steps = 0
 
     # Places and errors.
 
     def file_index(self, name: str) -> int:
-        if name not in self._files:
-            self._files[name] = self.builder.add_file(name)
-        return self._files[name]
+        if name not in self.files:
+            self.files[name] = self.builder.add_file(name)
+        return self.files[name]
 
     def at(self, node):
         """Make `node` the place of the operations and errors that follow."""
@@ -131,9 +142,10 @@ class State:
             return "undefined"
         if isinstance(value, EnumConstexpr):
             return f"a member of {value.type.__name__}"
-        return {"Record": "a record", "Domain": "a domain", "Shape": "a shape", "NoneType": "None"}.get(
-            type(value).__name__, repr(value)
-        )
+        for kind, text in ((Record, "a record"), (Domain, "a domain"), (Shape, "a shape")):
+            if isinstance(value, kind):
+                return text
+        return repr(value)
 
     def settle(self, value):
         """What a name holds: literals become runtime values of their own dtype (bool, i64, f64)."""
@@ -198,7 +210,7 @@ class State:
             return value
         if has_poison(value):
             return POISON
-        if type(value).__name__ == "Record":
+        if isinstance(value, Record):
             fields = [self.pack(field, node) for field in value.fields]
             self.at(node)
             return self.builder.make_record(list(value.names), fields)
@@ -207,7 +219,3 @@ class State:
             self.at(node)
             return self.builder.make_tuple(fields)
         return self.operand(value, "a member of a product", node)
-
-
-def all_leaves_static(state: State, value) -> bool:
-    return all(state.is_static(leaf) for leaf in leaves(value))

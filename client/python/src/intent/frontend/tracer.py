@@ -153,7 +153,7 @@ def _trace(kernel, fixed):
 
 def _diagnostics(state, definitions) -> list:
     """The builder's diagnostics with the author's places and lines; each mistake once."""
-    names = {index: name for name, index in state._files.items()}
+    names = {index: name for name, index in state.files.items()}
     found: dict = {}
     for code, message, span, notes, is_error in state.builder.diagnostics():
         file, line, column, end_line, end_column = span
