@@ -47,6 +47,7 @@ struct RuntimeError {
   uint32_t ordinal = kNoOrdinal;  // the operation
   int32_t parameter = -1;         // of the kernel; -1: none
   int32_t axis = -1;
+  int64_t value = 0, limit = 0;  // with an axis: the index and the extent; otherwise zero
   std::string message;  // lower case, without names of the author
 };
 

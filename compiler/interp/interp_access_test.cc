@@ -112,6 +112,8 @@ TEST(Views, ActiveAccessesOutOfBoundsEndTheCallBeforeAnythingIsTouched) {
     EXPECT_EQ(error->parameter, 0);
     EXPECT_EQ(error->axis, 1);
     EXPECT_EQ(error->ordinal, 2u);
+    EXPECT_EQ(error->value, bad);
+    EXPECT_EQ(error->limit, 3);
     EXPECT_THAT(error->message, HasSubstr("axis 1 of parameter 0, whose extent is 3"));
   }
   EXPECT_THAT(x, ElementsAre(0, 0, 0, 0, 0, 0));

@@ -1,7 +1,9 @@
 // Views, buffers and gathers: every access goes through one index relation (language.md chapter 4,
 // seed 000 chapters 8 to 11).
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "compiler/interp/combiner.h"
 #include "compiler/interp/machine.h"
@@ -133,6 +135,7 @@ std::optional<IndexAccess> Machine::Access(const Op& op, const IndexAttr& attr,
 
 void Machine::FailBounds(const Op& op, const Resource& resource,
                          const IndexAccess::Violation& violation) {
+  if (failed()) return;
   const std::string owner = resource.parameter >= 0
                                 ? "parameter " + std::to_string(resource.parameter)
                                 : std::string("a buffer or tensor");
@@ -141,6 +144,10 @@ void Machine::FailBounds(const Op& op, const Resource& resource,
            " of " + owner + ", whose extent is " +
            std::to_string(resource.extents[static_cast<size_t>(violation.axis)]),
        resource.parameter, violation.axis);
+  error_->value = static_cast<int64_t>(std::clamp<__int128>(violation.position,
+                                                            std::numeric_limits<int64_t>::min(),
+                                                            std::numeric_limits<int64_t>::max()));
+  error_->limit = resource.extents[static_cast<size_t>(violation.axis)];
 }
 
 RuntimeValue Machine::Load(const Op& op, const Resource& resource, size_t first_index) {

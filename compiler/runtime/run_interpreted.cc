@@ -38,6 +38,8 @@ RunError ToWire(const interp::RuntimeError& error) {
   if (error.ordinal != kNoOrdinal) wire.set_ordinal(error.ordinal);
   if (error.parameter >= 0) wire.set_parameter(error.parameter);
   if (error.axis >= 0) wire.set_axis(error.axis);
+  wire.set_value(error.value);
+  wire.set_limit(error.limit);
   wire.set_message(error.message);
   return wire;
 }
