@@ -207,12 +207,6 @@ void ForEachOp(const Block& block, const std::function<void(const Op&)>& visit);
 // reorders the map's spans to match. Called once, when a builder or parser hands the module over.
 void NumberOperations(Module* module, SourceMap* map);
 
-// The extent that an index-typed scalar value stands for: constants, dims, constexprs and integer
-// arithmetic on them become polynomials, anything else an opaque value atom.
-Extent ExtentOf(const Module& module, const Function& function, ValueId value);
-// The extent of an integer constexpr expression.
-Extent ExtentOfConstexpr(const Module& module, ConstexprId id);
-
 // A deep copy: new operations and values, equal ordinals.
 std::unique_ptr<Module> Clone(const Module& module);
 

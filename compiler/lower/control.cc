@@ -84,95 +84,106 @@ void Lowerer::LowerIf(const Op& op) {
   Bind(op.result, Unflatten(ResultType(op), leaves, &next));
 }
 
-namespace {
-
 // Carried ids of a loop: scalars take one, tensors two (the current memory and the one to fill
 // next).
-template <typename Slots>
-std::vector<Id> InitialIds(const Slots& slots, const std::vector<Id>& scalars) {
+std::vector<Id> Lowerer::EnterSlots(const std::vector<Slot>& slots,
+                                    const std::vector<Binding>& inits) {
   std::vector<Id> ids;
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].type.IsTensor()) {
+      FillSlot(slots[i], inits[i], slots[i].current);
       ids.push_back(slots[i].current);
       ids.push_back(slots[i].other);
     } else {
-      ids.push_back(scalars[i]);
+      ids.push_back(Eval(inits[i], {}, {}));
     }
   }
   return ids;
 }
 
-}  // namespace
+std::vector<Binding> Lowerer::SlotLeaves(const std::vector<Slot>& slots,
+                                         const std::vector<Id>& ids) {
+  std::vector<Binding> leaves;
+  size_t at = 0;
+  for (const Slot& slot : slots) {
+    leaves.push_back(SlotBinding(slot, ids[at]));
+    at += slot.type.IsTensor() ? 2 : 1;
+  }
+  return leaves;
+}
+
+std::vector<Id> Lowerer::NextSlots(const std::vector<Slot>& slots, const Block& body,
+                                   const std::vector<Id>& ids) {
+  std::vector<Binding> yields;
+  for (ValueId operand : Terminator(body).operands) Of(operand).Leaves(&yields);
+  std::vector<Id> next;
+  size_t at = 0;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].type.IsTensor()) {
+      FillSlot(slots[i], yields[i], ids[at + 1]);
+      next.push_back(ids[at + 1]);
+      next.push_back(ids[at]);
+      at += 2;
+    } else {
+      next.push_back(Eval(yields[i], {}, {}));
+      ++at;
+    }
+  }
+  return next;
+}
+
+// Binds the arguments of a loop's region from `first` on to the carried values.
+void Lowerer::BindCarries(const Op& op, size_t first_init, const Block& block, size_t first,
+                          const std::vector<Binding>& leaves) {
+  size_t next = 0;
+  for (size_t i = first_init; i < op.operands.size(); ++i) {
+    Bind(block.arguments[first + i - first_init], Unflatten(TypeOf(op.operands[i]), leaves, &next));
+  }
+}
+
+void Lowerer::BindPoint(const Binding& domain, const Block& body, Id ordinal) {
+  std::vector<Id> extents;
+  for (const DomainAxis& axis : domain.domain) extents.push_back(axis.extent);
+  const std::vector<Coord> point = Decode(ordinal, extents);
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    const DomainAxis& d = domain.domain[axis];
+    Bind(body.arguments[axis],
+         Binding::Scalar(b().Add(d.begin, b().Mul(point[axis].base, d.step))));
+  }
+}
+
+Id Lowerer::PointCount(const Binding& domain) {
+  std::vector<Id> extents;
+  for (const DomainAxis& axis : domain.domain) extents.push_back(axis.extent);
+  return Product(extents);
+}
 
 void Lowerer::LowerFor(const Op& op) {
   const Binding domain = Of(op.operands[0]);
-  const size_t axes = domain.domain.size();
   const Block& body = *op.regions[0];
   std::vector<Binding> inits;
-  for (size_t i = 1; i < op.operands.size(); ++i) Of(op.operands[i]).Leaves(&inits);
   std::vector<Type> types;
   for (size_t i = 1; i < op.operands.size(); ++i) {
+    Of(op.operands[i]).Leaves(&inits);
     for (Type& type : FlatTypes(TypeOf(op.operands[i]))) types.push_back(type);
   }
   const std::vector<Slot> slots = MakeSlots(types, true);
-  std::vector<Id> scalars(slots.size(), kNoId);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].type.IsTensor()) {
-      FillSlot(slots[i], inits[i], slots[i].current);
-    } else {
-      scalars[i] = Eval(inits[i], {}, {});
-    }
-  }
-  const auto bind_carries = [&](const std::vector<Id>& ids) {
-    std::vector<Binding> leaves;
-    size_t at = 0;
-    for (const Slot& slot : slots) {
-      leaves.push_back(SlotBinding(slot, ids[at]));
-      at += slot.type.IsTensor() ? 2 : 1;
-    }
-    return leaves;
-  };
-  std::vector<Id> extents;
-  for (const DomainAxis& axis : domain.domain) extents.push_back(axis.extent);
-  const auto iterate = [&](const std::vector<Id>& arguments) {
-    b().Poll();
-    const std::vector<Coord> point = Decode(arguments[0], extents);
-    for (size_t axis = 0; axis < axes; ++axis) {
-      const DomainAxis& d = domain.domain[axis];
-      Bind(body.arguments[axis],
-           Binding::Scalar(b().Add(d.begin, b().Mul(point[axis].base, d.step))));
-    }
-    const std::vector<Id> ids(arguments.begin() + 1, arguments.end());
-    const std::vector<Binding> leaves = bind_carries(ids);
-    size_t next = 0;
-    for (size_t i = 1; i < op.operands.size(); ++i) {
-      Bind(body.arguments[axes + i - 1], Unflatten(TypeOf(op.operands[i]), leaves, &next));
-    }
-    LowerBlock(body);
-    std::vector<Binding> yields;
-    for (ValueId operand : Terminator(body).operands) Of(operand).Leaves(&yields);
-    std::vector<Id> result;
-    size_t at = 0;
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].type.IsTensor()) {
-        FillSlot(slots[i], yields[i], ids[at + 1]);
-        result.push_back(ids[at + 1]);
-        result.push_back(ids[at]);
-        at += 2;
-      } else {
-        result.push_back(Eval(yields[i], {}, {}));
-        ++at;
-      }
-    }
-    return result;
-  };
   const std::vector<Id> results =
-      b().For(b().Index(0), Product(extents), b().Index(1), InitialIds(slots, scalars), iterate);
+      b().For(b().Index(0), PointCount(domain), b().Index(1), EnterSlots(slots, inits),
+              [&](const std::vector<Id>& arguments) {
+                b().Poll();
+                BindPoint(domain, body, arguments[0]);
+                const std::vector<Id> ids(arguments.begin() + 1, arguments.end());
+                BindCarries(op, 1, body, domain.domain.size(), SlotLeaves(slots, ids));
+                LowerBlock(body);
+                return NextSlots(slots, body, ids);
+              });
   size_t next = 0;
-  Bind(op.result, Unflatten(ResultType(op), bind_carries(results), &next));
+  Bind(op.result, Unflatten(ResultType(op), SlotLeaves(slots, results), &next));
 }
 
 void Lowerer::LowerWhile(const Op& op) {
+  const Block &condition = *op.regions[0], &body = *op.regions[1];
   std::vector<Binding> inits;
   std::vector<Type> types;
   for (ValueId operand : op.operands) {
@@ -180,85 +191,35 @@ void Lowerer::LowerWhile(const Op& op) {
     for (Type& type : FlatTypes(TypeOf(operand))) types.push_back(type);
   }
   const std::vector<Slot> slots = MakeSlots(types, true);
-  std::vector<Id> scalars(slots.size(), kNoId);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].type.IsTensor()) {
-      FillSlot(slots[i], inits[i], slots[i].current);
-    } else {
-      scalars[i] = Eval(inits[i], {}, {});
-    }
-  }
-  const auto bind = [&](const Block& block, const std::vector<Id>& ids) {
-    std::vector<Binding> leaves;
-    size_t at = 0;
-    for (const Slot& slot : slots) {
-      leaves.push_back(SlotBinding(slot, ids[at]));
-      at += slot.type.IsTensor() ? 2 : 1;
-    }
-    size_t next = 0;
-    for (size_t i = 0; i < op.operands.size(); ++i) {
-      Bind(block.arguments[i], Unflatten(TypeOf(op.operands[i]), leaves, &next));
-    }
-    return leaves;
-  };
-  const Block &condition = *op.regions[0], &body = *op.regions[1];
   const std::vector<Id> results = b().While(
-      InitialIds(slots, scalars),
+      EnterSlots(slots, inits),
       [&](const std::vector<Id>& ids) {
-        bind(condition, ids);
+        BindCarries(op, 0, condition, 0, SlotLeaves(slots, ids));
         LowerBlock(condition);
         return Scalar(Terminator(condition).operands[0]);
       },
       [&](const std::vector<Id>& ids) {
         b().Poll();
-        bind(body, ids);
+        BindCarries(op, 0, body, 0, SlotLeaves(slots, ids));
         LowerBlock(body);
-        std::vector<Binding> yields;
-        for (ValueId operand : Terminator(body).operands) Of(operand).Leaves(&yields);
-        std::vector<Id> result;
-        size_t at = 0;
-        for (size_t i = 0; i < slots.size(); ++i) {
-          if (slots[i].type.IsTensor()) {
-            FillSlot(slots[i], yields[i], ids[at + 1]);
-            result.push_back(ids[at + 1]);
-            result.push_back(ids[at]);
-            at += 2;
-          } else {
-            result.push_back(Eval(yields[i], {}, {}));
-            ++at;
-          }
-        }
-        return result;
+        return NextSlots(slots, body, ids);
       });
-  std::vector<Binding> leaves;
-  size_t at = 0;
-  for (const Slot& slot : slots) {
-    leaves.push_back(SlotBinding(slot, results[at]));
-    at += slot.type.IsTensor() ? 2 : 1;
-  }
   size_t next = 0;
-  Bind(op.result, Unflatten(ResultType(op), leaves, &next));
+  Bind(op.result, Unflatten(ResultType(op), SlotLeaves(slots, results), &next));
 }
 
 void Lowerer::LowerParallel(const Op& op) {
   const Binding domain = Of(op.operands[0]);
   const Block& body = *op.regions[0];
-  std::vector<Id> extents;
-  for (const DomainAxis& axis : domain.domain) extents.push_back(axis.extent);
   const auto points = [&](Id low, Id high) {
     b().For(low, high, b().Index(1), {}, [&](const std::vector<Id>& arguments) {
       b().Poll();
-      const std::vector<Coord> point = Decode(arguments[0], extents);
-      for (size_t axis = 0; axis < extents.size(); ++axis) {
-        const DomainAxis& d = domain.domain[axis];
-        Bind(body.arguments[axis],
-             Binding::Scalar(b().Add(d.begin, b().Mul(point[axis].base, d.step))));
-      }
+      BindPoint(domain, body, arguments[0]);
       LowerBlock(body);
       return std::vector<Id>{};
     });
   };
-  const Id total = Product(extents);
+  const Id total = PointCount(domain);
   if (!options_.parallel || in_parallel_) {
     points(b().Index(0), total);
     return;

@@ -8,8 +8,7 @@
 namespace intent::lower {
 
 Lowerer::Lowerer(const Module& module, const LowerOptions& options)
-    : module_(module),
-      function_(module.kernel_function()),
+    : function_(module.kernel_function()),
       options_(options),
       plan_(plan::MakePlan(function_, {.materialize_all = options.materialize_all,
                                        .row_groups = options.row_groups})),

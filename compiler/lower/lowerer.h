@@ -216,6 +216,14 @@ class Lowerer {
   std::vector<Slot> MakeSlots(const std::vector<Type>& types, bool two);
   Binding SlotBinding(const Slot& slot, Id memory_or_scalar);
   void FillSlot(const Slot& slot, const Binding& value, Id memory);
+  std::vector<Id> EnterSlots(const std::vector<Slot>& slots, const std::vector<Binding>& inits);
+  std::vector<Binding> SlotLeaves(const std::vector<Slot>& slots, const std::vector<Id>& ids);
+  std::vector<Id> NextSlots(const std::vector<Slot>& slots, const Block& body,
+                            const std::vector<Id>& ids);
+  void BindCarries(const Op& op, size_t first_init, const Block& block, size_t first,
+                   const std::vector<Binding>& leaves);
+  void BindPoint(const Binding& domain, const Block& body, Id ordinal);
+  Id PointCount(const Binding& domain);
   std::vector<Type> FlatTypes(const Type& type) const;
   Binding Unflatten(const Type& type, const std::vector<Binding>& leaves, size_t* next) const;
 
@@ -238,7 +246,6 @@ class Lowerer {
   void StageRows(const TensorPtr& leaf, Id block, const Window& rows);
   void RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stages, Id entangled);
 
-  const Module& module_;
   const Function& function_;
   LowerOptions options_;
   plan::Plan plan_;

@@ -54,8 +54,8 @@ void Lowerer::GuardRegion(const Relation& access, size_t term, Id begin, Id step
   // A coordinate of the region is a value like a loop's: the range analysis knows domains by their
   // indices.
   if (op != nullptr && op->kind == OpKind::kDomain) {
-    const Extent low = ExtentOf(module_, function_, op->operands[0]);
-    const Extent high = ExtentOf(module_, function_, op->operands[1]);
+    const Extent low = ranges_.ExtentOf(op->operands[0]);
+    const Extent high = ranges_.ExtentOf(op->operands[1]);
     if (low.ProvablyNonNegative() && (extent - high).ProvablyNonNegative()) return;
   }
   const Id limit = ExtentId(extent);

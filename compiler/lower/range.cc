@@ -8,7 +8,7 @@ constexpr int kMaxDepth = 48;
 }  // namespace
 
 RangeAnalysis::RangeAnalysis(const Module& module, const Function& function)
-    : module_(module), function_(function) {
+    : function_(function), extents_(module, function) {
   ForEachOp(function.body, [&](const Op& op) {
     for (const auto& region : op.regions) owners_[region.get()] = &op;
   });
@@ -20,7 +20,7 @@ std::optional<Range> RangeAnalysis::Of(ValueId id, int depth) const {
   const Type& type = value.type;
   if (type.IsScalar(DType::kIndex)) {
     // Dims, constants and polynomials of them are known exactly, unless loop variables are inside.
-    const Extent exact = ExtentOf(module_, function_, id);
+    const Extent exact = ExtentOf(id);
     bool opaque = false;
     exact.ForEachLeaf([&](AtomKind kind, uint32_t) { opaque |= kind == AtomKind::kValue; });
     if (!opaque) return Range{exact, exact};
@@ -52,11 +52,11 @@ std::optional<Range> RangeAnalysis::OfDomain(ValueId id, uint32_t axis) const {
       if (axis != 0 || !range) return std::nullopt;
       size_t next = 1;
       if (attr.has_start) {
-        const Extent start = ExtentOf(module_, function_, op->operands[next++]);
+        const Extent start = ExtentOf(op->operands[next++]);
         if ((start - range->low).ProvablyNonNegative()) range->low = start;
       }
       if (attr.has_stop) {
-        const Extent stop = ExtentOf(module_, function_, op->operands[next]) - 1;
+        const Extent stop = ExtentOf(op->operands[next]) - 1;
         if ((range->high - stop).ProvablyNonNegative()) range->high = stop;
       }
       return range;
@@ -72,11 +72,11 @@ std::optional<Range> RangeAnalysis::OfDomain(ValueId id, uint32_t axis) const {
 // A bound that is itself a loop variable is replaced by the far end of its range.
 Extent RangeAnalysis::LowOf(ValueId id) const {
   const std::optional<Range> range = Of(id, kMaxDepth / 2);
-  return range ? range->low : ExtentOf(module_, function_, id);
+  return range ? range->low : ExtentOf(id);
 }
 Extent RangeAnalysis::HighOf(ValueId id) const {
   const std::optional<Range> range = Of(id, kMaxDepth / 2);
-  return range ? range->high : ExtentOf(module_, function_, id);
+  return range ? range->high : ExtentOf(id);
 }
 
 std::optional<Range> RangeAnalysis::OfOp(const Op& op, int depth) const {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "compiler/ir/module.h"
+#include "compiler/verify/value_extents.h"
 
 namespace intent::lower {
 
@@ -23,6 +24,8 @@ class RangeAnalysis {
   std::optional<Range> Of(ValueId value) const { return Of(value, 0); }
   // True if every element lies in [0, extent).
   bool Inside(ValueId value, const Extent& extent) const;
+  // The polynomial an index scalar stands for.
+  Extent ExtentOf(ValueId value) const { return extents_.Of(value); }
 
  private:
   std::optional<Range> Of(ValueId id, int depth) const;
@@ -33,8 +36,8 @@ class RangeAnalysis {
   Extent LowOf(ValueId id) const;
   Extent HighOf(ValueId id) const;
 
-  const Module& module_;
   const Function& function_;
+  mutable ValueExtents extents_;                        // remembers
   std::unordered_map<const Block*, const Op*> owners_;  // of region blocks
 };
 
