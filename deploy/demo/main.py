@@ -66,13 +66,18 @@ def classify(daemon, data):
 
 
 def show_artifacts(model):
-    """Compile times by stage, a column for each kernel."""
+    """Compile times by stage, a column for each kernel. Stages of LLVM are parts of `emit`."""
     artifacts = model.artifacts
-    stages = list(dict.fromkeys(stage for a in artifacts.values() for stage in a.timings))
+    stages = dict.fromkeys(stage for a in artifacts.values() for stage in a.timings)
     rows = [["stage", *artifacts]]
     for stage in stages:
-        rows.append([stage, *(milliseconds(a.timings.get(stage, 0.0)) for a in artifacts.values())])
-    rows.append(["came from", *(a.cache["where"] for a in artifacts.values())])
+        name = f"  {stage}" if stage.startswith("llvm_") else stage
+        rows.append([name, *(milliseconds(a.timings.get(stage, 0.0)) for a in artifacts.values())])
+    totals = (
+        sum(time for stage, time in a.timings.items() if not stage.startswith("llvm_"))
+        for a in artifacts.values()
+    )
+    rows.append(["total", *map(milliseconds, totals)])
     table(rows)
 
 
@@ -97,8 +102,7 @@ def compare(model, test, test_labels, predicted, peer):
     print(f"  accuracy of the kernels        {accuracy:.4f}")
     print(f"  accuracy of scikit-learn       {peer_accuracy:.4f}")
     differing = np.flatnonzero(predicted != theirs)
-    distances = model.distances(test[differing])
-    ties = sum(is_tie(row, model.labels) for row in distances)
+    ties = sum(is_tie(row, model.labels) for row in model.distances(test[differing]))
     print(f"  predictions that differ        {len(differing)} of {len(test)}, by an exact tie {ties}")
     check(ties == len(differing), "the predictions are scikit-learn's, up to exact ties")
     check(accuracy > 0.95, "more than 95 % of the digits are read correctly")
