@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "compiler/diag/failpoint.h"
 #include "compiler/target/target.h"
 #include "proto/protocol_version.h"
 #include "server/compile_request.h"
@@ -53,10 +54,7 @@ grpc::ServerUnaryReactor* AdminServiceImpl::GetCapabilities(
   for (const char* feature : {"compile", "compile_many", "execute", "execute_stream"}) {
     response->add_features(feature);
   }
-#ifdef INTENT_FAILPOINTS
-  response->add_features("failpoints");
-#endif
-  response->set_sandbox_level(0);
+  if (FailpointsLinked()) response->add_features("failpoints");
   return Finished(context);
 }
 

@@ -97,6 +97,7 @@ class ExecuteStreamReactor final
 
  private:
   absl::Status Take() {
+    if (absl::Status status = CheckKnown(incoming_); !status.ok()) return status;
     if (!opened_) {
       if (!incoming_.has_call()) {
         return absl::InvalidArgumentError("a stream begins with its call");
@@ -104,7 +105,6 @@ class ExecuteStreamReactor final
       opened_ = true;
       return call_.Open(incoming_.call(), /*streamed=*/true);
     }
-    if (absl::Status status = CheckKnown(incoming_); !status.ok()) return status;
     if (!incoming_.has_chunk()) return absl::InvalidArgumentError("a stream has one call");
     const Chunk& chunk = incoming_.chunk();
     const absl::StatusOr<char*> data =

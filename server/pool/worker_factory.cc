@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/diag/failpoint.h"
 #include "server/ipc/frame_version.h"
 
 namespace intent {
@@ -20,19 +21,16 @@ constexpr size_t kMaxZygoteFrame = 64 << 10;
 constexpr auto kStartTimeout = std::chrono::seconds(60);
 constexpr auto kSpawnTimeout = std::chrono::seconds(10);
 
-// Workers see none of the daemon's environment: only where shared libraries lie and, in test
-// builds, what tests tell them.
+// Workers see none of the daemon's environment: only where shared libraries lie and, in builds for
+// tests, what tests and sanitizers are told.
 std::vector<std::string> WorkerEnvironment() {
-  std::vector<std::string> environment;
-  for (const char* name : {
-           "LD_LIBRARY_PATH",
-#ifdef INTENT_FAILPOINTS
-           "INTENT_FAILPOINT",
-           "ASAN_OPTIONS",
-           "UBSAN_OPTIONS",
-           "TSAN_OPTIONS",
+  std::vector<const char*> names = {"LD_LIBRARY_PATH"};
+  if (FailpointsLinked()) names.push_back("INTENT_FAILPOINT");
+#ifdef INTENT_SANITIZED
+  names.insert(names.end(), {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"});
 #endif
-       }) {
+  std::vector<std::string> environment;
+  for (const char* name : names) {
     if (const char* value = std::getenv(name)) {
       environment.push_back(absl::StrCat(name, "=", value));
     }
