@@ -6,7 +6,7 @@
 #   tests/run.sh --sanitize asan   C++ tests and shared cases under a sanitizer: asan, ubsan or tsan
 #
 # Binaries of a release lie in build/bin. The service tests make workers fail on purpose, which only
-# binaries with failpoints do: those lie in build/failpoints. Results lie in build/results.
+# a daemon with failpoints does: build/failpoints/bin. Results lie in build/results.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -70,11 +70,10 @@ finish() {
 
 everything() {
   build release
-  build failpoints intent-compiled intent-worker intentc intent_proto_python
   # The service tests have a suite of their own, on binaries that can be made to fail.
   suite unit unit_tests build --exclude-regex '^service_test$'
   suite python "$python" -m pytest client/python/tests -q --junitxml="$results/python.xml"
-  suite service env INTENT_BUILD=build/failpoints "$python" -m pytest tests -q \
+  suite service env INTENT_BUILD=build "$python" -m pytest tests -q \
     --junitxml="$results/service.xml"
   shared_cases build
   suite demo ./deploy/demo.sh

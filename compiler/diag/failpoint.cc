@@ -1,7 +1,5 @@
 #include "compiler/diag/failpoint.h"
 
-#ifdef INTENT_FAILPOINTS
-
 #include <signal.h>
 #include <unistd.h>
 
@@ -52,8 +50,6 @@ void Perform(std::string_view action) {
   }
 }
 
-}  // namespace
-
 void HitFailpoint(const char* stage) {
   const std::string settings = Settings();
   std::string_view rest = settings;
@@ -67,6 +63,10 @@ void HitFailpoint(const char* stage) {
   }
 }
 
-}  // namespace intent
+[[maybe_unused]] const bool linked = [] {
+  failpoint_hook = HitFailpoint;
+  return true;
+}();
 
-#endif  // INTENT_FAILPOINTS
+}  // namespace
+}  // namespace intent

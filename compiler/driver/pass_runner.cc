@@ -8,12 +8,14 @@
 namespace intent {
 namespace {
 
-// Builds for tests verify what every pass leaves; there a broken pass is named by its own run.
-#if defined(INTENT_FAILPOINTS) || !defined(NDEBUG)
-constexpr bool kVerifyEachPass = true;
+// Test binaries verify what every pass leaves; there a broken pass is named by its own run.
+bool VerifyEachPass() {
+#ifdef NDEBUG
+  return FailpointsLinked();
 #else
-constexpr bool kVerifyEachPass = false;
+  return true;
 #endif
+}
 
 }  // namespace
 
@@ -34,7 +36,7 @@ absl::Status PassRunner::Run(std::string_view name, const std::function<absl::St
   AddTime(std::string(name),
           std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count());
   if (!status.ok()) return status;
-  if (kVerifyEachPass && result.verify) {
+  if (VerifyEachPass() && result.verify) {
     const std::string broken = result.verify();
     INTENT_CHECK(broken.empty()) << "after pass '" << name << "': " << broken;
   }

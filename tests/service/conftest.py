@@ -37,7 +37,7 @@ def daemon(start):
 def failing(daemon):
     """A daemon whose workers can be made to fail."""
     if not daemon.has_failpoints():
-        pytest.skip(f"{BUILD} was built without INTENT_FAILPOINTS: worker failures are not tested")
+        pytest.skip(f"no daemon with failpoints in {BUILD}: worker failures are not tested")
     return daemon
 
 

@@ -13,6 +13,10 @@ BUILD = Path(os.environ.get("INTENT_BUILD", "build"))
 if not BUILD.is_absolute():
     BUILD = ROOT / BUILD
 sys.path.insert(0, str(BUILD / "python_proto"))
+# The daemon whose workers can be made to fail, where it is built.
+DAEMON = BUILD / "failpoints" / "bin" / "intent-compiled"
+if not DAEMON.exists():
+    DAEMON = BUILD / "bin" / "intent-compiled"
 
 import grpc
 import numpy as np
@@ -36,7 +40,7 @@ class Daemon:
         self._failpoints.write_text("")
         environment = dict(os.environ, INTENT_FAILPOINT=f"@{self._failpoints}")
         command = [
-            BUILD / "bin" / "intent-compiled",
+            DAEMON,
             "--listen",
             f"unix:{self.socket}",
             "--cache-dir",

@@ -45,7 +45,7 @@ def test_a_hang_ends_with_the_callers_deadline(failing, chain, stage):
 def test_a_hang_ends_with_the_daemons_limit(start, chain, stage):
     daemon = start("--compile-time-ms", "700")
     if not daemon.has_failpoints():
-        pytest.skip("built without INTENT_FAILPOINTS")
+        pytest.skip("the daemon has no failpoints")
     daemon.failpoint(f"{stage}:hang")
     begin = time.monotonic()
     code, message, _ = status_of(daemon.compile, chain(22))
@@ -59,7 +59,7 @@ def test_a_hang_ends_with_the_daemons_limit(start, chain, stage):
 def test_memory_is_limited(start, chain):
     daemon = start("--compile-memory", str(512 << 20))
     if not daemon.has_failpoints():
-        pytest.skip("built without INTENT_FAILPOINTS")
+        pytest.skip("the daemon has no failpoints")
     daemon.failpoint("compile:eat:1000")
     code, message, _ = status_of(daemon.compile, chain(23))
     assert code == Code.RESOURCE_EXHAUSTED and "memory" in message
@@ -71,7 +71,7 @@ def test_memory_is_limited(start, chain):
 def test_inputs_that_crash_again_and_again_are_quarantined(start, chain):
     daemon = start("--quarantine-crashes", "2", "--quarantine-ms", "1500")
     if not daemon.has_failpoints():
-        pytest.skip("built without INTENT_FAILPOINTS")
+        pytest.skip("the daemon has no failpoints")
     daemon.failpoint("compile:crash")
     for _ in range(2):
         assert status_of(daemon.compile, chain(24))[0] == Code.INTERNAL

@@ -95,7 +95,7 @@ def test_sigterm_lets_calls_finish_and_refuses_new_ones(failing, chain):
 def test_draining_has_a_bound(start, chain):
     daemon = start("--drain-ms", "500")
     if not daemon.has_failpoints():
-        pytest.skip("built without INTENT_FAILPOINTS")
+        pytest.skip("the daemon has no failpoints")
     daemon.failpoint("compile:hang")
     call = daemon.compile_service.Compile.future(compile_request(chain(70)))
     time.sleep(0.5)

@@ -85,7 +85,7 @@ def test_work_ends_when_nobody_waits(failing, chain):
 def test_a_crash_costs_only_the_request_that_started_the_work(start, chain):
     daemon = start("--quarantine-crashes", "0")
     if not daemon.has_failpoints():
-        pytest.skip("built without INTENT_FAILPOINTS")
+        pytest.skip("the daemon has no failpoints")
     daemon.failpoint("prepared:slow:1000,compile:crash")
     crowd = Crowd(daemon, chain(45), 8)
     until(lambda: in_flight(daemon) == 8)
@@ -102,7 +102,7 @@ def test_a_crash_costs_only_the_request_that_started_the_work(start, chain):
 def test_a_full_queue_refuses_at_once_and_says_when_to_come_back(start, chain):
     daemon = start("--queue-jobs", "2", "--workers", "1")
     if not daemon.has_failpoints():
-        pytest.skip("built without INTENT_FAILPOINTS")
+        pytest.skip("the daemon has no failpoints")
     daemon.failpoint("compile:slow:2000")
     running = [daemon.compile_service.Compile.future(compile_request(chain(50 + i))) for i in range(3)]
     until(lambda: in_flight(daemon) == 3)
