@@ -2,8 +2,10 @@
 # Installs what is needed, builds and runs every test. The last line is 'N passed, N failed'; the
 # exit status is 0 only when none failed.
 #
-#   tests/run.sh                   everything
-#   tests/run.sh --sanitize asan   C++ tests and shared cases under a sanitizer: asan, ubsan or tsan
+#   tests/run.sh                         everything, with the core, the cache and the shared cases
+#                                        a second time under sanitizers
+#   tests/run.sh --sanitize [PRESET]     every C++ test and the shared cases under sanitizers, by the
+#                                        preset sanitize (address and undefined), asan, ubsan or tsan
 #
 # Binaries of a release lie in build/bin. The service tests make workers fail on purpose, which only
 # a daemon with failpoints does: build/failpoints/bin. Results lie in build/results.
@@ -29,36 +31,38 @@ build() { # preset, targets...
   local preset=$1
   shift
   say "Building: preset $preset"
-  must cmake --preset "$preset" -Wno-dev
-  must cmake --build --preset "$preset" --parallel "$jobs" ${1:+--target "$@"}
+  cmake --preset "$preset" -Wno-dev &&
+    cmake --build --preset "$preset" --parallel "$jobs" ${1:+--target "$@"}
 }
 
 # Runs a suite; summarise.py finds its status beside its results.
 suite() { # name, command...
-  local name=$1
+  local name=$1 status
   shift
   say "$name"
   "$@"
-  echo $? >"$results/$name.status"
+  status=$?
+  echo $status >"$results/$name.status"
+  return $status
 }
 
-unit_tests() { # folder of a build, arguments of ctest...
-  local folder=$1
-  shift
-  mkdir -p "$results/unit"
-  GTEST_OUTPUT=xml:$results/unit/ GTEST_BRIEF=1 ctest --test-dir "$folder" --output-on-failure \
-    --parallel "$jobs" --output-junit "$results/ctest.xml" "$@"
+unit_tests() { # suite, folder of a build, arguments of ctest...
+  local name=$1 folder=$2
+  shift 2
+  mkdir -p "$results/$name"
+  suite "$name" env GTEST_OUTPUT="xml:$results/$name/" GTEST_BRIEF=1 ctest --test-dir "$folder" \
+    --output-on-failure --parallel "$jobs" --output-junit "$results/$name.ctest.xml" "$@"
 }
 
-shared_cases() { # folder of a build
+shared_cases() { # prefix of the suites, folder of a build
   local target
   if [ ! -d "$cases" ]; then
     say "SKIPPED: the shared acceptance cases, because ../shared/cases is not there"
     return
   fi
   for target in interp cpu; do
-    suite "cases-$target" env INTENT_BUILD="$1" "$python" tests/shared_cases.py --cases "$cases" \
-      --target "$target" --junit "$results/cases-$target.xml"
+    suite "$1-$target" env INTENT_BUILD="$2" "$python" tests/shared_cases.py --cases "$cases" \
+      --target "$target" --junit "$results/$1-$target.xml"
   done
 }
 
@@ -69,43 +73,47 @@ finish() {
 }
 
 everything() {
-  build release
-  # The service tests have a suite of their own, on binaries that can be made to fail.
-  suite unit unit_tests build --exclude-regex '^service_test$'
+  must build release
+  # The service tests have a suite of their own, with reports by test.
+  unit_tests unit build --exclude-regex '^service_test$'
   suite python "$python" -m pytest client/python/tests -q --junitxml="$results/python.xml"
   suite service env INTENT_BUILD=build "$python" -m pytest tests -q \
     --junitxml="$results/service.xml"
-  shared_cases build
+  shared_cases cases build
   suite demo ./deploy/demo.sh
 }
 
-sanitized() { # preset
-  build "$1" intent_tests intent-compiled intent-worker intentc intent_proto_python
-  # What LLVM and gRPC allocate for the life of a process is no leak of ours to find here.
+# What reads untrusted bytes or gives programs their meaning.
+core='^(arithmetic|builder|cache_.*|canonical_key|cast|float_.*|interp_.*|ir_.*|kir|runtime|tile_.*|verify_.*|wire)_test$'
+
+sanitized() { # preset, tests (a regular expression)
+  local preset=$1 tests=$2 names
+  # What LLVM and gRPC allocate for the life of a process is no leak to find here.
   export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
-  suite unit unit_tests "build/$1"
-  if [ -d build/python/intent ]; then
-    shared_cases "build/$1"
-  else
-    say "SKIPPED: the shared acceptance cases, because the Python package is not built (preset release)"
-  fi
+  cmake --preset "$preset" -Wno-dev >"$results/$preset.log"
+  names=$(ctest --test-dir "build/$preset" -N --tests-regex "$tests" --exclude-regex '^service_test$' |
+    sed -n 's/^ *Test *#[0-9]*: //p')
+  suite "$preset-build" build "$preset" $names intent-compiled intent-worker intent_proto_python ||
+    return
+  unit_tests "$preset-unit" "build/$preset" --tests-regex "$tests" --exclude-regex '^service_test$'
+  shared_cases "$preset-cases" "build/$preset"
 }
 
 say "Installing what is missing"
 must ./deploy/install-deps.sh
+results=$PWD/build/results
+rm -rf "$results" && mkdir -p "$results"
 case "${1:-}" in
   "")
-    results=$PWD/build/results
-    rm -rf "$results" && mkdir -p "$results"
     everything
+    sanitized sanitize "$core"
     ;;
   --sanitize)
-    results=$PWD/build/results-${2:?asan, ubsan or tsan}
-    rm -rf "$results" && mkdir -p "$results"
-    sanitized "$2"
+    must build release intent_python
+    sanitized "${2:-sanitize}" .
     ;;
   *)
-    sed -n '2,9p' "$0"
+    sed -n '2,12p' "$0"
     exit 2
     ;;
 esac

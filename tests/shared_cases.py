@@ -18,7 +18,9 @@ from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "service"))
 
-from harness import Daemon  # noqa: E402
+import harness  # noqa: E402
+
+harness.DAEMON = harness.BUILD / "bin" / "intent-compiled"  # what ships
 
 ONE_CASE = "^shapes.permuted$"
 
@@ -47,7 +49,7 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="intent-cases-") as folder:
         report = options.junit or Path(folder) / "report.xml"
-        daemon = Daemon(folder)
+        daemon = harness.Daemon(folder)
         address = f"unix:{daemon.socket}"
         scope = options.cases / "SCOPE-main-job.txt"
         try:

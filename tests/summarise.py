@@ -2,9 +2,9 @@
 
     python tests/summarise.py build/results
 
-NAME.status holds the exit status of a suite, NAME.xml its JUnit report. The suite `unit` has
-ctest.xml, which knows of every binary, and unit/BINARY.xml, GoogleTest's report of one; a binary
-that died left none. A suite that failed without reporting a failure counts as one failure. The last
+NAME.status holds the exit status of a suite, NAME.xml its JUnit report. A suite of CTest has
+NAME.ctest.xml instead, which knows of every binary, and NAME/BINARY.xml, GoogleTest's report of
+one; a binary that died left none. A suite that failed without reporting a failure counts as one failure. The last
 line is 'N passed, N failed'; the exit status is 1 after any failure.
 """
 
@@ -44,33 +44,31 @@ def count_report(path: Path) -> Count:
     return count
 
 
-def count_unit(folder: Path) -> Count:
+def count_binaries(ctest: Path, reports: Path) -> Count:
     """GoogleTest's reports, and the binaries that CTest saw fail without one."""
     count = Count()
-    for case in ElementTree.parse(folder / "ctest.xml").getroot().iter("testcase"):
+    for case in ElementTree.parse(ctest).getroot().iter("testcase"):
         name = case.get("name")
-        reports = sorted(folder.glob(f"unit/{name}.xml"))
-        found = Count()
-        for report in reports:
-            found.add(count_report(report))
+        report = reports / f"{name}.xml"
+        found = count_report(report) if report.exists() else Count()
         if case.get("status") != "run" and not found.failed:
             found.failed.append(f"{name} (the whole binary: {case.get('status')})")
-        elif not reports:
+        elif not report.exists():
             found.passed += 1
         count.add(found)
     return count
 
 
 def count_suite(folder: Path, name: str, status: int) -> Count:
-    report = folder / ("ctest.xml" if name == "unit" else f"{name}.xml")
+    report, ctest = folder / f"{name}.xml", folder / f"{name}.ctest.xml"
     try:
-        if name == "unit":
-            count = count_unit(folder)
+        if ctest.exists():
+            count = count_binaries(ctest, folder / name)
         elif report.exists():
             count = count_report(report)
         else:
             count = Count(passed=1 if status == 0 else 0)
-    except (ElementTree.ParseError, FileNotFoundError) as error:
+    except ElementTree.ParseError as error:
         count = Count(failed=[f"no readable report: {error}"])
     if status != 0 and not count.failed:
         count.failed.append(f"the suite ended with status {status}")
@@ -91,7 +89,7 @@ def main(folder: Path) -> int:
         for test in count.failed:
             print(f"FAILED   {name}: {test}")
     for name, count in rows:
-        print(f"{name:14}{count.passed:6} passed {len(count.failed):4} failed {len(count.skipped):4} skipped")
+        print(f"{name:20}{count.passed:6} passed {len(count.failed):4} failed {len(count.skipped):4} skipped")
     if not rows:
         total.failed.append("no suite ran")
     print(f"{total.passed} passed, {len(total.failed)} failed")

@@ -57,7 +57,7 @@ def test_a_binary_that_died_is_a_failure(results):
         '<testsuite><testcase name="lives" status="run"/>'
         '<testcase name="dies" status="fail"><failure/></testcase></testsuite>'
     )
-    status, lines = results(unit_status="8", ctest_xml=ctest, unit__lives_xml=BAD.replace("<failure message=\"no\"/>", ""))
+    status, lines = results(unit_status="8", unit_ctest_xml=ctest, unit__lives_xml=BAD.replace("<failure message=\"no\"/>", ""))
     assert status == 1
     assert lines[-1] == "2 passed, 1 failed"
 
