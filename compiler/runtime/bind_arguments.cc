@@ -116,6 +116,13 @@ class Binder {
       error.set_value(view.extents(axis));
       return error;
     }
+    // Kernels count elements in 64 bits; strides of zero would let a small allocation hold more.
+    int64_t count = 1;
+    for (const int64_t extent : view.extents()) {
+      if (__builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count)) {
+        return BadArgument(position, "the view has more than 2^63 - 1 elements");
+      }
+    }
     const auto allocation =
         std::find_if(allocations_.begin(), allocations_.end(),
                      [&](const BoundAllocation& a) { return a.id == view.allocation(); });

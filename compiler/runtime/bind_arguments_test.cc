@@ -118,6 +118,26 @@ TEST_F(BindTest, NumbersThatOverflowAreRefused) {
   }
 }
 
+TEST_F(BindTest, MoreElementsThanCanBeCountedAreRefused) {
+  const std::string manifest = R"pb(
+    symbol_count: 2
+    parameters {
+      view {
+        dtype: "f32"
+        axes { symbol: 0 }
+        axes { symbol: 1 }
+      }
+    }
+  )pb";
+  const auto view = [](const std::string& extents) {
+    return "arguments { view { allocation: 0 " + extents + " strides: 0 strides: 0 } }";
+  };
+  const RunError error = Bad(manifest, view("extents: 1099511627776 extents: 1099511627776"));
+  EXPECT_EQ(error.kind(), RunError::KIND_BAD_ARGUMENT);
+  EXPECT_EQ(error.parameter(), 0u);
+  Good(manifest, view("extents: 1099511627776 extents: 8388607"));
+}
+
 TEST_F(BindTest, EqualSymbolsNeedEqualExtents) {
   const RunError error = Bad(kTwoVectorsAndAnInteger, R"pb(
     arguments { view { allocation: 0 extents: 10 strides: 1 } }

@@ -4,8 +4,8 @@
 
 namespace intent {
 
-// Raised with every change of worker.proto; front process and workers of different versions part at the
-// hello.
+// Raised with every change of worker.proto; front process and workers of different versions part at
+// the hello.
 inline constexpr uint32_t kFrameVersion = 1;
 
 }  // namespace intent

@@ -2,9 +2,9 @@
 
 namespace intent {
 
-// Compiles a small kernel of our own for the host, once, so that workers are forked from a process whose
-// compiler has its tables built and its pages mapped. Costs tens of milliseconds; starts no thread.
-// Whether it succeeds makes no difference to what workers answer.
+// Compiles a small kernel of our own for the host, once, so that workers are forked from a process
+// whose compiler has its tables built and its pages mapped. Costs tens of milliseconds; starts no
+// thread. Whether it succeeds makes no difference to what workers answer.
 void WarmUpCompiler();
 
 }  // namespace intent
