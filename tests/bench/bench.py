@@ -79,6 +79,7 @@ def main():
             )
         if re.search(options.only, "service"):
             suites.service(daemon.address, options.rounds)
+            subprocess.run([f"{options.build}/bench/hit_bench", daemon.address], check=False)
 
 
 if __name__ == "__main__":
