@@ -145,6 +145,17 @@ def test_links_and_paths_exist(document):
     assert not missing
 
 
+def test_kir_blocks_verify(tmp_path):
+    for document in DOCUMENTS:
+        for language, text in blocks(document):
+            if language == "kir":
+                module = tmp_path / "block.kir"
+                module.write_text(text)
+                intentc = ROOT / "build" / "bin" / "intentc"
+                result = subprocess.run([intentc, "verify", module], capture_output=True, text=True)
+                assert result.returncode == 0, f"{document}: {result.stderr}"
+
+
 def test_python_blocks_are_python():
     for document in DOCUMENTS:
         for language, text in blocks(document):
