@@ -2,6 +2,8 @@
 # Installs what building, testing and the demo need: Debian packages, and PyPI packages (pinned in
 # deploy/requirements.txt) into a virtual environment at build/venv. The only place that names
 # packages. For Debian 12, as root or with sudo; quick when everything is there.
+#
+#   deploy/install-deps.sh [--bench]    --bench: also the libraries that benchmarks compare with
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,6 +20,10 @@ debian_packages=(
   # The Python package.
   python3-dev python3-venv
 )
+
+if [ "${1:-}" = --bench ]; then
+  debian_packages+=(libdnnl2)
+fi
 
 say() { printf '\033[1m[install]\033[0m %s\n' "$*"; }
 
@@ -36,7 +42,7 @@ as_root() {
 apt_get() {
   local log
   log=$(mktemp)
-  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Use-Pty=0 "$@" 2>&1 |
+  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Use-Pty=0 -o Acquire::Retries=3 "$@" 2>&1 |
     tee "$log" | { grep --line-buffered -E '^(Need to get|Setting up) ' || true; }; then
     cat "$log" >&2
     rm -f "$log"
