@@ -1,0 +1,331 @@
+#include "tests/support/kernel_runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "compiler/cpu/emit.h"
+#include "compiler/cpu/kernel_fixture.h"
+#include "compiler/cpu/loader.h"
+#include "compiler/interp/interp.h"
+#include "compiler/ir/parse.h"
+#include "compiler/ir/scalar_text.h"
+#include "compiler/numerics/scalar.h"
+#include "compiler/runtime/kernel_runtime.h"
+#include "compiler/specialize/specialize.h"
+#include "compiler/target/target.h"
+#include "compiler/tile/parse.h"
+#include "compiler/tile/print.h"
+#include "compiler/tile/tile_interp.h"
+#include "compiler/tile/verify_tile.h"
+#include "compiler/verify/verify.h"
+
+namespace intent::testing {
+namespace {
+
+constexpr int64_t kArenaBytes = int64_t{1} << 28;
+
+std::string Join(const std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) text += ToString(diagnostic) + "\n";
+  return text;
+}
+
+Way TileWay(int vector_bits) {
+  Way way;
+  way.name = "tile interpreter, " + std::to_string(vector_bits) + " bits";
+  way.lowering.vector_bits = vector_bits;
+  way.lowering.vector_registers = vector_bits == 512 ? 32 : 16;
+  return way;
+}
+
+Way CompiledWay(const std::string& target, int opt_level, int threads) {
+  const CpuFacts facts = FactsOf(*ParseTarget(target));
+  Way way;
+  way.name = target + " O" + std::to_string(opt_level) + (threads > 1 ? " threaded" : "");
+  way.target = target;
+  way.opt_level = opt_level;
+  way.threads = threads;
+  const bool optimise = opt_level > 0;
+  way.lowering.vector_bits = optimise ? facts.vector_bits : 0;
+  way.lowering.vector_registers = facts.vector_registers;
+  way.lowering.materialize_all = !optimise;
+  way.lowering.parallel = optimise;
+  way.lowering.row_groups = optimise;
+  way.lowering.packed_contractions = optimise;
+  way.lowering.fuse_multiply_add = optimise && facts.fma;
+  return way;
+}
+
+// The structures of the C ABI over a call's own copy of the data.
+struct Bound {
+  Bound(const Function& function, const CallData& data) : allocations(data.allocations) {
+    size_t view = 0;
+    for (const Parameter& parameter : function.parameters) {
+      if (!parameter.type.IsView()) continue;
+      const ViewPlace& place = data.views[view++];
+      const int64_t size = StorageBytes(parameter.type.dtype());
+      int64_t low = 0, high = 0;
+      bool empty = false;
+      for (size_t axis = 0; axis < place.extents.size(); ++axis) {
+        const int64_t reach = (place.extents[axis] - 1) * place.strides[axis] * size;
+        empty = empty || place.extents[axis] == 0;
+        (reach < 0 ? low : high) += reach;
+      }
+      views.push_back({allocations[place.allocation].bytes.data() + place.offset * size,
+                       place.extents.data(), place.strides.data(), empty ? 0 : low,
+                       empty ? 0 : high + size});
+    }
+    for (const ScalarValue& scalar : data.scalars) {
+      scalars.push_back(static_cast<uint64_t>(scalar.bits));
+    }
+  }
+
+  std::vector<Allocation> allocations;
+  std::vector<intent_view> views;
+  std::vector<uint64_t> scalars;
+  intent_error error = {};
+};
+
+// Positions of views among the parameters.
+int32_t ParameterOfView(const Function& function, int32_t view) {
+  for (size_t i = 0; i < function.parameters.size(); ++i) {
+    if (function.parameters[i].type.IsView() && view-- == 0) return static_cast<int32_t>(i);
+  }
+  return -1;
+}
+
+bool SameElement(DType dtype, const uint8_t* a, const uint8_t* b, const Tolerance& tolerance) {
+  if (std::memcmp(a, b, static_cast<size_t>(StorageBytes(dtype))) == 0) return true;
+  if (!IsFloat(dtype)) return false;
+  const double x = numerics::AsDouble(numerics::LoadScalar(dtype, a));
+  const double y = numerics::AsDouble(numerics::LoadScalar(dtype, b));
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+  if (x == y) return true;
+  if (std::isinf(x) || std::isinf(y)) return false;
+  return std::fabs(x - y) <= tolerance.absolute + tolerance.relative * std::fabs(x);
+}
+
+// Marks the bytes that the views with write access may touch.
+std::vector<std::vector<bool>> WritableBytes(const Function& function, const CallData& data) {
+  std::vector<std::vector<bool>> writable;
+  for (const Allocation& allocation : data.allocations) {
+    writable.emplace_back(allocation.bytes.size(), false);
+  }
+  size_t view = 0;
+  for (const Parameter& parameter : function.parameters) {
+    if (!parameter.type.IsView()) continue;
+    const ViewPlace& place = data.views[view++];
+    if (parameter.type.access() == Access::kIn) continue;
+    const int64_t size = StorageBytes(parameter.type.dtype());
+    int64_t count = 1;
+    for (int64_t extent : place.extents) count *= extent;
+    for (int64_t linear = 0; linear < count; ++linear) {
+      int64_t rest = linear, element = place.offset;
+      for (size_t axis = place.extents.size(); axis-- > 0;) {
+        element += rest % place.extents[axis] * place.strides[axis];
+        rest /= place.extents[axis];
+      }
+      for (int64_t byte = 0; byte < size; ++byte) {
+        writable[place.allocation][static_cast<size_t>(element * size + byte)] = true;
+      }
+    }
+  }
+  return writable;
+}
+
+}  // namespace
+
+const std::vector<Way>& AllWays() {
+  static const std::vector<Way> kWays = [] {
+    std::vector<Way> ways;
+    Way plain = TileWay(0);
+    plain.name = "tile interpreter, plain";
+    plain.lowering.materialize_all = true;
+    plain.lowering.parallel = false;
+    plain.lowering.row_groups = false;
+    plain.lowering.packed_contractions = false;
+    plain.lowering.fuse_multiply_add = false;
+    ways.push_back(plain);
+    for (int bits : {0, 128, 256, 512}) ways.push_back(TileWay(bits));
+    const std::vector<std::string> targets = cpu::RunnableTargets();
+    for (const std::string& target : targets) {
+      for (int level : {0, 1, 2}) ways.push_back(CompiledWay(target, level, 1));
+    }
+    ways.push_back(CompiledWay(targets.back(), 2, 4));
+    return ways;
+  }();
+  return kWays;
+}
+
+std::unique_ptr<TestKernel> TestKernel::Parse(const std::string& text, std::string* error) {
+  ParsedModule parsed = ParseModule(text);
+  if (!parsed.ok()) {
+    *error = Join(parsed.diagnostics);
+    return nullptr;
+  }
+  std::unique_ptr<TestKernel> kernel = Make(*parsed.module, error);
+  if (kernel != nullptr) kernel->map_ = std::move(parsed.source_map);
+  return kernel;
+}
+
+std::unique_ptr<TestKernel> TestKernel::Make(const Module& module, std::string* error) {
+  std::vector<Diagnostic> diagnostics = Verify(module);
+  auto kernel = std::make_unique<TestKernel>();
+  kernel->module_ = Clone(module);
+  if (diagnostics.empty()) diagnostics = Specialize(kernel->module_.get(), {});
+  if (!diagnostics.empty()) {
+    *error = Join(diagnostics);
+    return nullptr;
+  }
+  kernel->canonical_ = Clone(*kernel->module_);
+  Canonicalize(kernel->canonical_.get());
+  return kernel;
+}
+
+Outcome TestKernel::Interpret(const CallData& data) const {
+  Outcome outcome;
+  outcome.allocations = data.allocations;
+  std::vector<interp::Argument> arguments;
+  size_t view = 0, scalar = 0;
+  for (const Parameter& parameter : function().parameters) {
+    if (!parameter.type.IsView()) {
+      arguments.emplace_back(data.scalars[scalar++]);
+      continue;
+    }
+    const ViewPlace& place = data.views[view++];
+    Allocation& allocation = outcome.allocations[place.allocation];
+    arguments.emplace_back(
+        interp::ViewArgument{.dtype = parameter.type.dtype(),
+                             .allocation = allocation.bytes.data(),
+                             .allocation_bytes = static_cast<int64_t>(allocation.bytes.size()),
+                             .offset = place.offset,
+                             .extents = place.extents,
+                             .strides = place.strides});
+  }
+  interp::Options options;
+  options.max_steps = 10'000'000;
+  if (const auto error = interp::Run(*module_, arguments, options)) {
+    outcome.failed = true;
+    outcome.ordinal = error->ordinal;
+    outcome.parameter = error->parameter;
+    outcome.axis = error->axis;
+    outcome.message = std::string(NameOf(error->kind)) + ": " + error->message;
+  }
+  return outcome;
+}
+
+Outcome TestKernel::Run(const CallData& data, const Way& way) const {
+  const auto refuse = [](std::string message) {
+    Outcome outcome;
+    outcome.failed = true;
+    outcome.message = std::move(message);
+    return outcome;
+  };
+  auto lowered = lower::LowerToTiles(*canonical_, way.lowering);
+  if (const auto* diagnostics = std::get_if<std::vector<Diagnostic>>(&lowered)) {
+    return refuse("does not lower: " + Join(*diagnostics));
+  }
+  const tile::Program& program = *std::get<lower::Lowered>(lowered).program;
+  if (const absl::Status status = tile::VerifyTile(program); !status.ok()) {
+    return refuse("tile program: " + std::string(status.message()) + "\n" + tile::Print(program));
+  }
+  Bound bound(function(), data);
+  int32_t status = 0;
+  if (way.target.empty()) {
+    // Through the text form and back, which must lose nothing.
+    const auto again = tile::Parse(tile::Print(program));
+    if (!again.ok()) return refuse("tile text: " + std::string(again.status().message()));
+    const intent_call call = {bound.views.data(), bound.scalars.data(), &cpu::SerialRuntime(),
+                              nullptr, &bound.error};
+    status = tile::Interpret(**again, &call);
+  } else {
+    cpu::EmitOptions options;
+    options.opt_level = way.opt_level;
+    const auto object = cpu::EmitObject(program, *ParseTarget(way.target), options);
+    if (!object.ok()) return refuse("emit: " + std::string(object.status().message()));
+    const auto kernel = cpu::LoadObject(object->object, object->entry_symbol);
+    if (!kernel.ok()) return refuse("load: " + std::string(kernel.status().message()));
+    static KernelRuntime serial(1, kArenaBytes), threaded(4, kArenaBytes);
+    KernelRuntime& runtime = way.threads > 1 ? threaded : serial;
+    status =
+        runtime.Run((*kernel)->entry(),
+                    {.views = bound.views.data(), .scalars = bound.scalars.data()}, &bound.error);
+  }
+  Outcome outcome;
+  outcome.failed = status != 0;
+  outcome.allocations = std::move(bound.allocations);
+  if (outcome.failed) {
+    outcome.ordinal = bound.error.ordinal;
+    outcome.parameter = ParameterOfView(function(), bound.error.parameter);
+    outcome.axis = bound.error.axis;
+    outcome.message = "status " + std::to_string(status) + ", value " +
+                      std::to_string(bound.error.value) + ", limit " +
+                      std::to_string(bound.error.limit);
+  }
+  return outcome;
+}
+
+std::string TestKernel::Difference(const Outcome& expected, const Outcome& got,
+                                   const CallData& data) const {
+  if (expected.failed != got.failed) {
+    return expected.failed
+               ? "did not fail, but should: " + expected.message
+               : "failed: " + got.message + " at operation " + std::to_string(got.ordinal);
+  }
+  if (expected.failed && (expected.ordinal != got.ordinal || expected.parameter != got.parameter ||
+                          expected.axis != got.axis)) {
+    const auto where = [](const Outcome& outcome) {
+      return "operation " + std::to_string(outcome.ordinal) + " parameter " +
+             std::to_string(outcome.parameter) + " axis " + std::to_string(outcome.axis) + " (" +
+             outcome.message + ")";
+    };
+    return "failed at " + where(got) + " instead of " + where(expected);
+  }
+  std::vector<std::vector<bool>> free;
+  if (expected.failed) free = WritableBytes(function(), data);
+  for (size_t i = 0; i < expected.allocations.size(); ++i) {
+    const Allocation& want = expected.allocations[i];
+    const Allocation& have = got.allocations[i];
+    const size_t size = static_cast<size_t>(StorageBytes(want.dtype));
+    for (size_t at = 0; at + size <= want.bytes.size(); at += size) {
+      if (expected.failed && free[i][at]) continue;
+      if (SameElement(want.dtype, want.bytes.data() + at, have.bytes.data() + at, want.tolerance)) {
+        continue;
+      }
+      return "allocation " + std::to_string(i) + " element " + std::to_string(at / size) + " is " +
+             ElementText(want.dtype, have.bytes.data() + at) + " instead of " +
+             ElementText(want.dtype, want.bytes.data() + at);
+    }
+  }
+  return "";
+}
+
+std::string TestKernel::Disagreement(const CallData& data, const std::vector<Way>& ways) const {
+  const Outcome expected = Interpret(data);
+  for (const Way& way : ways) {
+    const std::string difference = Difference(expected, Run(data, way), data);
+    if (!difference.empty()) return way.name + ": " + difference;
+  }
+  return "";
+}
+
+std::vector<uint8_t> Encode(DType dtype, const std::vector<double>& values) {
+  const size_t size = static_cast<size_t>(StorageBytes(dtype));
+  std::vector<uint8_t> bytes(values.size() * size);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ScalarValue value = IsFloat(dtype)
+                                  ? numerics::MakeFloat(dtype, values[i])
+                                  : numerics::MakeInteger(dtype, static_cast<__int128>(values[i]));
+    numerics::StoreScalar(value, bytes.data() + i * size);
+  }
+  return bytes;
+}
+
+std::string ElementText(DType dtype, const uint8_t* address) {
+  const ScalarValue value = numerics::LoadScalar(dtype, address);
+  if (IsFloat(dtype)) return std::to_string(numerics::AsDouble(value));
+  return std::to_string(static_cast<long long>(numerics::AsInteger(value)));
+}
+
+}  // namespace intent::testing
