@@ -93,8 +93,9 @@ bool AtomNonNegative(const ExtentAtom& atom) {
 std::optional<std::vector<Term>> ExactQuotient(const std::vector<Term>& a, const Term& b) {
   std::vector<Term> result;
   for (const Term& term : a) {
-    if (b.coefficient == 0 || term.coefficient % b.coefficient != 0) return std::nullopt;
+    // The one quotient that overflows traps in the remainder already.
     if (term.coefficient == INT64_MIN && b.coefficient == -1) return std::nullopt;
+    if (b.coefficient == 0 || term.coefficient % b.coefficient != 0) return std::nullopt;
     Term quotient{term.coefficient / b.coefficient, {}};
     size_t matched = 0;
     for (const Factor& factor : term.factors) {
