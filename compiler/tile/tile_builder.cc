@@ -51,9 +51,11 @@ std::optional<int64_t> FoldIndex(BinaryKind kind, int64_t a, int64_t b) {
     case BinaryKind::kFloorDiv:
       if (b <= 0) return std::nullopt;
       return a / b - (a % b < 0 ? 1 : 0);
-    case BinaryKind::kMod:
+    case BinaryKind::kMod: {
       if (b <= 0) return std::nullopt;
-      return (a % b + b) % b;
+      const int64_t rest = a % b;
+      return rest < 0 ? rest + b : rest;
+    }
     case BinaryKind::kMinimum:
       return std::min(a, b);
     case BinaryKind::kMaximum:
