@@ -80,8 +80,7 @@ RuntimeValue Machine::For(const Op& op) {
   while (more) {
     for (size_t axis = 0; axis < axes; ++axis) {
       const Domain::Range& range = domain.ranges[axis];
-      frame_->values[body.arguments[axis]] =
-          numerics::MakeIndex(range.begin + ordinals[axis] * range.step);
+      frame_->values[body.arguments[axis]] = numerics::MakeIndex(range.At(ordinals[axis]));
     }
     SetArguments(body, axes, carries);
     const Op* yield = RunBlock(body);

@@ -50,7 +50,7 @@ RuntimeValue Machine::Indices(const Op& op) {
   auto tensor = NewTensor(op, DType::kIndex, {range.Count()});
   if (failed()) return {};
   auto* coordinates = reinterpret_cast<int64_t*>(tensor->mutable_data());
-  for (int64_t i = 0; i < tensor->count(); ++i) coordinates[i] = range.begin + i * range.step;
+  for (int64_t i = 0; i < tensor->count(); ++i) coordinates[i] = range.At(i);
   return TensorPtr(tensor);
 }
 

@@ -139,7 +139,10 @@ bool IndexAccess::FillTable(const Resource& resource, const std::vector<Term>& t
     for (int64_t i = 0; i < count; ++i) {
       const int64_t position = positions[at];
       if (position >= 0 && position < resource.extents[axis]) {
-        offsets[i] += position * resource.strides[axis];
+        // Unsigned: the strides of a resource without elements may be of any size.
+        const uint64_t step =
+            static_cast<uint64_t>(position) * static_cast<uint64_t>(resource.strides[axis]);
+        offsets[i] = static_cast<int64_t>(static_cast<uint64_t>(offsets[i]) + step);
       } else {
         table_violations_.resize(static_cast<size_t>(count));
         auto& violation = table_violations_[static_cast<size_t>(i)];

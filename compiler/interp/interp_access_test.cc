@@ -119,6 +119,18 @@ TEST(Views, ActiveAccessesOutOfBoundsEndTheCallBeforeAnythingIsTouched) {
   EXPECT_THAT(x, ElementsAre(0, 0, 0, 0, 0, 0));
 }
 
+TEST(Views, WithoutElementsStridesMayBeOfAnySize) {
+  const Kernel kernel("%x: view<in, f32, [s0, s1]>, %at: view<in, i64, [3]>", R"(
+    %1 = view_load %at [:] : tensor<i64, [3]>
+    %2 = view_load %x [0, %1] : tensor<f32, [3]>)");
+  std::vector<float> none;
+  std::vector<int64_t> at{4, 0, 3};
+  const auto error = kernel.TryRun({View(none, {0, 5}, {1, INT64_MAX}), View(at)});
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, ErrorKind::kOutOfBounds);
+  EXPECT_EQ(error->axis, 0);
+}
+
 TEST(Views, DomainsThatLeaveAViewAreFoundAtEitherEnd) {
   const Kernel kernel("%x: view<in, f32, [s0]>, %b: index, %e: index, %y: view<out, f32, [s1]>", R"(
     %1 = constant 3 : index

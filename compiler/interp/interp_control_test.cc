@@ -107,6 +107,22 @@ TEST(Domains, SubregionsKeepAbsoluteCoordinatesAndAreNotClamped) {
   EXPECT_EQ(kernel.TryRun({View(x), Index(-1), Index(3), out})->kind, ErrorKind::kOutOfBounds);
 }
 
+TEST(Domains, MembersReachFromOneEndOfIndexToTheOther) {
+  const Kernel kernel("%b: index, %e: index, %y: view<out, index, [4]>", R"(
+    %0 = constant 0 : index
+    %1 = constant 1 : index
+    %w = constant 4611686018427387904 : index
+    %d = domain %b, %e, %w : domain<[max(0, ceildiv(%e - %b, 4611686018427387904))]>
+    %r = for %i = %d carry(%k = %0 : index) {
+      view_store %y [%k] = %i
+      %next = binary add %k, %1 : index
+      yield %next
+    } : tuple<index>)");
+  std::vector<int64_t> y(4);
+  kernel.Run({Index(INT64_MIN), Index(INT64_MAX), View(y, {4}, {}, 0, DType::kIndex)});
+  EXPECT_THAT(y, ElementsAre(INT64_MIN, INT64_MIN / 2, 0, -(INT64_MIN / 2)));
+}
+
 TEST(Helpers, BindTheirOwnSymbolsAtEachCall) {
   const Kernel kernel("%x: view<in, f32, [s0]>, %w: view<in, f32, [s1]>, %y: view<out, f32, [2]>",
                       R"(
@@ -164,6 +180,16 @@ TEST(Shapes, ReshapeTransposeJoinBroadcast) {
   EXPECT_THAT(r, ElementsAreArray(t));
   EXPECT_THAT(j, ElementsAre(1, 4, 2, 5, 3, 6));
   EXPECT_THAT(b, ElementsAre(1, 1, 1, 4, 4, 4));
+}
+
+TEST(Shapes, WithoutElementsExtentsMayBeOfAnySize) {
+  const Kernel kernel("%x: view<in, f32, [s0, s1, s2]>, %y: view<out, f32, [s0, s1, s2, 2]>", R"(
+    %v = view_load %x [:, :, :] : tensor<f32, [s0, s1, s2]>
+    %j = join %v, %v : tensor<f32, [s0, s1, s2, 2]>
+    view_store %y [:, :, :, :] = %j)");
+  std::vector<float> none;
+  const int64_t vast = int64_t{1} << 62;
+  kernel.Run({View(none, {0, 3, vast}), View(none, {0, 3, vast, 2})});
 }
 
 TEST(Shapes, AReshapeThatLosesElementsAtRunTimeIsAnError) {

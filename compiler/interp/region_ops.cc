@@ -49,9 +49,12 @@ Machine::Leaves Machine::SliceOf(const Op& op, const Leaves& source, int64_t axi
     shape[static_cast<size_t>(axis)] = extent;
     auto slice = NewTensor(op, tensor.dtype(), shape);
     if (failed()) return {};
-    CopyStrided(tensor.element_bytes(), shape,
-                tensor.data() + first * strides[static_cast<size_t>(axis)] * tensor.element_bytes(),
-                strides, slice->mutable_data(), DenseStrides(shape));
+    if (slice->count() > 0) {
+      CopyStrided(
+          tensor.element_bytes(), shape,
+          tensor.data() + first * strides[static_cast<size_t>(axis)] * tensor.element_bytes(),
+          strides, slice->mutable_data(), DenseStrides(shape));
+    }
     slices.push_back(TensorPtr(slice));
   }
   return slices;

@@ -108,10 +108,10 @@ RuntimeValue Machine::Join(const Op& op) {
   shape.push_back(2);
   auto result = NewTensor(op, Get(op, 0).dtype(), shape);
   if (failed()) return {};
-  shape.pop_back();
   std::vector<int64_t> strides = DenseStrides(shape);
-  const std::vector<int64_t> dense = strides;
-  for (int64_t& stride : strides) stride *= 2;
+  strides.pop_back();
+  shape.pop_back();
+  const std::vector<int64_t> dense = DenseStrides(shape);
   for (size_t side = 0; side < 2; ++side) {
     if (Get(op, side).IsScalar()) {
       result->Set(static_cast<int64_t>(side), Get(op, side).scalar());

@@ -57,6 +57,12 @@ int64_t Domain::Range::Count() const {
   return static_cast<int64_t>((span - 1) / static_cast<uint64_t>(step) + 1);
 }
 
+int64_t Domain::Range::At(int64_t ordinal) const {
+  // Unsigned: from the one end of int64 to the other the distance may leave it, members do not.
+  return static_cast<int64_t>(static_cast<uint64_t>(begin) +
+                              static_cast<uint64_t>(ordinal) * static_cast<uint64_t>(step));
+}
+
 RuntimeValue RuntimeValue::Product(Fields fields) {
   RuntimeValue value;
   value.value_ = std::make_shared<const Fields>(std::move(fields));

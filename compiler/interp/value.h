@@ -88,6 +88,8 @@ struct Domain {
   struct Range {
     int64_t begin = 0, end = 0, step = 1;
     int64_t Count() const;
+    // The member at an ordinal in [0, Count()).
+    int64_t At(int64_t ordinal) const;
   };
   std::vector<Range> ranges;
 };
