@@ -257,8 +257,9 @@ def test_source_may_be_given():
     text = 'def kernel(x: I.In[I.f32, ("N",)], out: I.Out[I.f32, ("N",)]):\n    out[:] = x[:] * 2.0\n'
     scope = {"intent": intent}
     exec("import intent.language as I\n" + text, scope)
-    kernel = intent.kernel(scope["kernel"], source=text)
-    assert intent.interpret(kernel, np.ones(1, np.float32))[0] == 2.0
+    for source in (text, "\n    \n" + text, text.replace("def", "    def").replace("\n    out", "\n        out")):
+        kernel = intent.kernel(scope["kernel"], source=source)
+        assert intent.interpret(kernel, np.ones(1, np.float32))[0] == 2.0
 
 
 def test_enumerate_counts_and_coordinates_are_absolute(run):

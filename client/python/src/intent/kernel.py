@@ -50,7 +50,8 @@ class Definition:
         if not self._problem:
             text = "".join(self.lines)
             shift = self.first_line - 1
-            if text[:1].isspace():  # a nested function: an outer block keeps its columns as they are
+            first = next((line for line in self.lines if line.strip()), "")
+            if first[:1].isspace():  # a nested function: an outer block keeps its columns as they are
                 text, shift = "if 1:\n" + text, shift - 1
             try:
                 tree = ast.parse(text)
