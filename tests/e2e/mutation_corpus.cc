@@ -65,7 +65,9 @@ int Main(int argc, char** argv) {
   const std::vector<std::string> seeds = Seeds(argc - 3, argv + 3);
   testing::ModuleMutator mutator(std::strtoull(argv[2], nullptr, 10));
   for (int i = std::atoi(argv[1]); i > 0; --i) {
-    Write(mutator.Mutate(seeds[mutator.Below(seeds.size())]));
+    std::string bytes;
+    while (bytes.empty()) bytes = mutator.Mutate(seeds[mutator.Below(seeds.size())]);
+    Write(bytes);
   }
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
