@@ -37,8 +37,8 @@ std::vector<Lowerer::Slot> Lowerer::MakeSlots(const std::vector<Type>& types, bo
     slot.type = type;
     if (type.IsTensor()) {
       slot.extents = ExtentIds(type.shape());
-      slot.current = b().Alloc(type.dtype(), Product(slot.extents));
-      if (two) slot.other = b().Alloc(type.dtype(), Product(slot.extents));
+      slot.current = b().Alloc(type.dtype(), Count(slot.extents));
+      if (two) slot.other = b().Alloc(type.dtype(), Count(slot.extents));
     }
     slots.push_back(std::move(slot));
   }

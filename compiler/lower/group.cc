@@ -104,7 +104,7 @@ Id Lowerer::ResolveGroupHazards(const plan::RowGroup& group, const std::vector<R
             value, StageCoords(value.tensor->rank(), -1),
             [&](const TensorPtr& leaf, const std::vector<SymbolicCoord>& coords) {
               const MemoryOrigin origin = OriginOf(*leaf);
-              if (!MayAlias(origin, target.origin)) return;
+              if (!MayChange(target.origin, *leaf)) return;
               // Reads of the same rows before they are written need no copy.
               bool safe = leaf->strided && static_cast<int>(coords.size()) == rank && r <= w;
               for (int axis = 0; safe && axis < (r == w ? rank : 1); ++axis) {
@@ -128,7 +128,7 @@ Id Lowerer::ResolveGroupHazards(const plan::RowGroup& group, const std::vector<R
       const auto last = plan_.last_use.find(value);
       if (last == plan_.last_use.end() || last->second < group.end) continue;
       const MemoryOrigin origin = OriginOf(*leaf);
-      if (!MayAlias(origin, target.origin)) continue;
+      if (!MayChange(target.origin, *leaf)) continue;
       note(leaf,
            origin == target.origin ? b().Bool(true) : b().Overlap(origin.view, target.origin.view));
     }
@@ -188,8 +188,9 @@ void Lowerer::StageRows(const TensorPtr& leaf, Id block, const Window& rows) {
   original->serial = ++serials_;
   const std::vector<Id> dense = DenseStrides(leaf->extents);
   const Id scattered = b().Not(b().Equal(leaf->strides.back(), b().Index(1)));
+  const std::vector<Id> row(leaf->extents.begin() + 1, leaf->extents.end());
   const Id memory =
-      b().Alloc(leaf->dtype, b().Select(scattered, b().Mul(block, dense[0]), b().Index(0)));
+      b().Alloc(leaf->dtype, b().Select(scattered, Count({block, Count(row)}), b().Index(0)));
   const Id shifted = b().MemOffset(memory, b().Sub(b().Index(0), b().Mul(rows.low, dense[0])));
   b().If(scattered, [&] {
     const Id turned = IsTurned(*original);
@@ -282,7 +283,8 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
         }
         if (stage.row_local != nullptr) {
           const Tensor& tensor = *stage.row_local;
-          const Id memory = b().Alloc(tensor.dtype, b().Mul(block, tensor.strides[0]));
+          const std::vector<Id> row(tensor.extents.begin() + 1, tensor.extents.end());
+          const Id memory = b().Alloc(tensor.dtype, Count({block, Count(row)}));
           stage.row_local->base = b().MemOffset(
               memory, b().Sub(b().Index(0), b().Mul(arguments[0], tensor.strides[0])));
         }

@@ -2,6 +2,7 @@
 // read is copied out before a write that may change it. Views of different parameters are told
 // apart at run time.
 
+#include <algorithm>
 #include <set>
 
 #include "compiler/lower/lowerer.h"
@@ -20,6 +21,14 @@ bool Lowerer::MayAlias(const MemoryOrigin& a, const MemoryOrigin& c) const {
   if (a.kind == MemoryOrigin::Kind::kPrivate || a.kind != c.kind) return false;
   if (a.kind == MemoryOrigin::Kind::kBuffer) return a.buffer == c.buffer;
   return a.view == c.view || plan::ViewsMayAlias(*view_params_[a.view], *view_params_[c.view]);
+}
+
+bool Lowerer::MayChange(const MemoryOrigin& write, const Tensor& leaf) const {
+  if (write.kind == MemoryOrigin::Kind::kView &&
+      std::find(leaf.separated.begin(), leaf.separated.end(), write.view) != leaf.separated.end()) {
+    return false;
+  }
+  return MayAlias(OriginOf(leaf), write);
 }
 
 void Lowerer::CollectWrites(const Op& op, std::vector<MemoryOrigin>* writes) const {
@@ -49,12 +58,15 @@ void Lowerer::MaterializePending(const Op& op) {
     if (!needed) continue;
     const MemoryOrigin origin = OriginOf(*tensor);
     Id condition = b().Bool(false);
+    std::vector<int> separated;
     for (const MemoryOrigin& write : writes) {
-      if (!MayAlias(origin, write)) continue;
+      if (!MayChange(write, *tensor)) continue;
       condition = b().Or(condition,
                          write == origin ? b().Bool(true) : b().Overlap(origin.view, write.view));
+      separated.push_back(write.view);
     }
     Snapshot(tensor, condition);
+    tensor->separated.insert(tensor->separated.end(), separated.begin(), separated.end());
   }
 }
 
@@ -76,7 +88,7 @@ void Lowerer::Snapshot(const TensorPtr& leaf, Id condition) {
     strides = resource.strides;
   }
   const TensorPtr original = NewStrided(leaf->dtype, extents, base, strides, {});
-  const Id count = b().Select(condition, Product(extents), b().Index(0));
+  const Id count = b().Select(condition, Count(extents), b().Index(0));
   const Id copy = b().Alloc(leaf->dtype, count);
   const std::vector<Id> dense = DenseStrides(extents);
   b().If(condition, [&] {
@@ -121,11 +133,12 @@ bool Lowerer::IsWholeView(const Tensor& window) {
 void Lowerer::PrepareStage(const Binding& value, const Tensor& target) {
   // Leaves are changed only after the walk: one leaf may be reached by several ways.
   std::vector<std::pair<TensorPtr, Id>> hazards;
+  if (value.kind != Binding::Kind::kTensor) return;
   const int rank = target.rank();
-  WalkLeaves(value, StageCoords(rank, -1),
+  WalkLeaves(value, StageCoords(value.tensor->rank(), -1),
              [&](const TensorPtr& leaf, const std::vector<SymbolicCoord>& coords) {
                const MemoryOrigin origin = OriginOf(*leaf);
-               if (!MayAlias(origin, target.origin)) return;
+               if (!MayChange(target.origin, *leaf)) return;
                bool same_point = leaf->strided && static_cast<int>(coords.size()) == rank;
                for (int axis = 0; same_point && axis < rank; ++axis)
                  same_point = coords[axis].axis == axis;

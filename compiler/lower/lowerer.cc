@@ -138,6 +138,21 @@ Id Lowerer::Product(const std::vector<Id>& factors) {
   return product;
 }
 
+Id Lowerer::Count(const std::vector<Id>& factors) {
+  const Id most = b().Index(kMostElements);
+  Id count = b().Index(1);
+  for (Id factor : factors) {
+    if (b().ConstantOf(count) != nullptr && b().ConstantOf(count)->bits == 1) {
+      count = factor;
+      continue;
+    }
+    factor = b().Min(factor, most);
+    const Id room = b().FloorDiv(most, b().Max(factor, b().Index(1)));
+    count = b().Mul(b().Min(count, room), factor);
+  }
+  return count;
+}
+
 std::vector<Id> Lowerer::DenseStrides(const std::vector<Id>& extents) {
   std::vector<Id> strides(extents.size());
   Id stride = b().Index(1);
@@ -173,7 +188,7 @@ TensorPtr Lowerer::NewStrided(DType dtype, std::vector<Id> extents, Id base,
 }
 
 TensorPtr Lowerer::AllocateDense(DType dtype, const std::vector<Id>& extents) {
-  return NewStrided(dtype, extents, b().Alloc(dtype, Product(extents)), DenseStrides(extents), {});
+  return NewStrided(dtype, extents, b().Alloc(dtype, Count(extents)), DenseStrides(extents), {});
 }
 
 // The value of a scalar, or the one element of a rank-0 tensor.
@@ -251,9 +266,9 @@ void Lowerer::LowerOp(const Op& op) {
       resource->strides = DenseStrides(resource->extents);
       const Extent count = ElementCount(type.shape());
       const int64_t bytes = StorageBytes(type.dtype());
-      resource->base = count.IsConstant() && count.constant() * bytes <= 4096
+      resource->base = count.IsConstant() && count.constant() <= 4096 / bytes
                            ? b().StackAlloc(type.dtype(), std::max<int64_t>(count.constant(), 1))
-                           : b().Alloc(type.dtype(), Product(resource->extents));
+                           : b().Alloc(type.dtype(), Count(resource->extents));
       if (!op.operands.empty()) {
         StoreStage(Of(op.operands[0]), resource->extents, resource->base, resource->strides, {},
                    true);
@@ -410,10 +425,11 @@ void Lowerer::LowerPure(const Op& op) {
   // free.
   if (op.kind == OpKind::kReshape) {
     const std::vector<Extent>& from = TypeOf(op.operands[0]).shape();
-    const Extent before = ElementCount(from), after = ElementCount(type.shape());
-    if (!(before == after)) {
-      const Id lhs = ExtentId(before), rhs = ExtentId(after);
+    if (!(ElementCount(from) == ElementCount(type.shape()))) {
+      const Id lhs = Count(ExtentIds(from)), rhs = Count(ExtentIds(type.shape()));
       b().Guard(b().Equal(lhs, rhs), lhs, rhs, INTENT_BAD_SHAPE, -1, -1);
+      b().Guard(b().LessEqual(lhs, b().Index(kMostElements / 2)), lhs, rhs, INTENT_BAD_SHAPE, -1,
+                -1);
       for (Id extent : ExtentIds(type.shape())) {
         b().Guard(b().LessEqual(b().Index(0), extent), extent, b().Index(0), INTENT_NEGATIVE_EXTENT,
                   -1, -1);

@@ -71,6 +71,10 @@ class Lowerer {
   TensorPtr AllocateDense(DType dtype, const std::vector<Id>& extents);
   std::vector<Id> DenseStrides(const std::vector<Id>& extents);
   Id Product(const std::vector<Id>& factors);
+  // A product that memory depends on: exact up to half of kMostElements, beyond that some number
+  // above it. Plain products wrap, and a wrapped one would make a small allocation.
+  static constexpr int64_t kMostElements = int64_t{1} << 50;
+  Id Count(const std::vector<Id>& factors);
   Id ZeroOf(DType dtype);
 
   // --- eval.cc: elements of lazy tensors.
@@ -113,6 +117,8 @@ class Lowerer {
 
   // --- hazards.cc: reads are values of their program point.
   bool MayAlias(const MemoryOrigin& a, const MemoryOrigin& b) const;
+  // A write there may change what the leaf has still to read.
+  bool MayChange(const MemoryOrigin& write, const Tensor& leaf) const;
   static MemoryOrigin OriginOf(const Tensor& leaf);
   void MaterializePending(const Op& op);
   void Snapshot(const TensorPtr& leaf, Id condition);

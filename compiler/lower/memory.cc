@@ -94,6 +94,7 @@ TensorPtr Lowerer::AffineWindow(const Relation& access) {
   std::vector<Id> source_strides, source_extents;
   MemoryOrigin origin;
   DType dtype;
+  std::vector<int> separated;
   if (access.source.kind == Binding::Kind::kResource) {
     const Resource& resource = *access.source.resource;
     base = resource.base;
@@ -109,6 +110,7 @@ TensorPtr Lowerer::AffineWindow(const Relation& access) {
     source_extents = tensor.extents;
     origin = tensor.origin;
     dtype = tensor.dtype;
+    separated = tensor.separated;
   }
   Id offset = b().Index(0);
   std::vector<Id> extents, strides;
@@ -168,7 +170,9 @@ TensorPtr Lowerer::AffineWindow(const Relation& access) {
     }
     ++axis;
   }
-  return NewStrided(dtype, extents, b().MemOffset(base, offset), strides, origin);
+  TensorPtr window = NewStrided(dtype, extents, b().MemOffset(base, offset), strides, origin);
+  window->separated = std::move(separated);
+  return window;
 }
 
 Binding Lowerer::LowerLoad(const Op& op, const IndexAttr& attr) {

@@ -70,14 +70,14 @@ std::vector<Id> Lowerer::ReduceRow(const Reduction& reduction, const std::vector
   const std::vector<Id> outer(reduction.reduced.begin(), reduction.reduced.end() - 1);
   const Id blocks = b().FloorDiv(b().Add(members, b().Sub(block, b().Index(1))), block);
   const Id total = b().Mul(Product(outer), blocks);
+  const Id count = b().Mul(b().Max(Count({Count(outer), blocks}), b().Index(1)), b().Index(lanes));
   const Id unit = UnitCondition(reduction.watch);
   const std::vector<Id> identity = reduction.identity(retained, {});
   const size_t leaves = reduction.dtypes.size();
 
   std::vector<Id> partials;
   for (size_t leaf = 0; leaf < leaves; ++leaf) {
-    partials.push_back(
-        b().Alloc(reduction.dtypes[leaf], b().Mul(b().Max(total, b().Index(1)), b().Index(lanes))));
+    partials.push_back(b().Alloc(reduction.dtypes[leaf], count));
     // An empty reduction has no block, and is the identity.
     b().Store(partials[leaf], b().Index(0), b().Splat(identity[leaf], lanes), b().Index(1));
   }
@@ -201,7 +201,7 @@ std::vector<Id> Lowerer::ReduceColumn(const Reduction& reduction,
   std::vector<Id> partials;
   for (size_t leaf = 0; leaf < leaves; ++leaf) {
     partials.push_back(b().Alloc(reduction.dtypes[leaf],
-                                 b().Mul(b().Max(blocks, b().Index(1)), b().Index(lanes))));
+                                 Count({b().Max(blocks, b().Index(1)), b().Index(lanes)})));
     b().Store(partials[leaf], b().Index(0), identity[leaf], b().Index(1));
   }
   b().For(b().Index(0), blocks, b().Index(1), {}, [&](const std::vector<Id>& at) {

@@ -107,6 +107,9 @@ struct Tensor {
   Id base = kNoId;
   std::vector<Id> strides;
   MemoryOrigin origin;  // of strided memory
+  // Views that cannot change what this value reads any more: where they overlap it, it reads a
+  // copy.
+  std::vector<int> separated;
   bool row_local =
       false;     // only the current row block of a group exists, addressed by absolute rows
   int size = 1;  // operations in the lazy expression below, for the plan's limits
