@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "service"))
 
+import harness
 import pytest
 from harness import BUILD, Daemon, intentc
 
@@ -24,12 +25,13 @@ HEADER = "import intent\nimport intent.language as I\n\n\n"
 _numbers = itertools.count()
 
 
-def built(name):
-    """A program of this build, or of the release build where this one lacks it."""
-    for folder in (BUILD / "bin", BUILD / "tests", ROOT / "build" / "bin", ROOT / "build" / "tests"):
-        if (folder / name).exists():
-            return folder / name
-    pytest.skip(f"{name} is not built")
+@pytest.fixture(scope="session", autouse=True)
+def users_binaries():
+    """These tests run what users run, not the binaries that can be made to fail."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(harness, "DAEMON", BUILD / "bin" / "intent-compiled", raising=False)
+    yield
+    patch.undo()
 
 
 @pytest.fixture
