@@ -7,9 +7,9 @@
 //
 // Packing evaluates the operands' lazy expressions and casts to the accumulator's dtype, so
 // prologues cost nothing extra. The register tile sums short runs of the inner axis; the runs fold
-// into a second tile, and the blocks into the result: a sum of n products passes through about
-// n/kRun + n/kInner + kRun roundings in sequence, within the bound of language.md 16 for the
-// lengths that are met.
+// into a second tile, and the blocks into the result, so that a sum of n products passes through
+// about kRun + kInner/kRun + n/kInner roundings in sequence, not n
+// (docs/decisions/0005-contractions-sum-in-runs.md).
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kRows = 6;         // of the register tile
 constexpr int kVectors = 2;      // across the register tile
-constexpr int64_t kRun = 32;     // inner steps summed in one go
+constexpr int64_t kRun = 16;     // inner steps summed in one go
 constexpr int64_t kInner = 256;  // inner steps per block
 constexpr int64_t kRowBlock = 16 * kRows;
 constexpr int64_t kColumnBlock = 1024;
