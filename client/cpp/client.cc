@@ -1,17 +1,11 @@
 #include "client/cpp/client.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <random>
-#include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "cache/key.h"
+#include "client/cpp/connection.h"
 #include "intent/admin/v1/admin.grpc.pb.h"
 #include "intent/compile/v1/compile.grpc.pb.h"
 #include "intent/execute/v1/execute.grpc.pb.h"
@@ -20,10 +14,10 @@
 namespace intent::client {
 namespace {
 
+using Repeat = Connection::Repeat;
+
 constexpr uint64_t kInlineBytes = 1 << 20;
 constexpr uint64_t kChunkBytes = 1 << 20;
-constexpr int64_t kDefaultWaitMs = 50;
-constexpr int64_t kMaxWaitMs = 2000;
 
 void Fill(compile::v1::ClientInfo* info) {
   info->set_protocol_major(kProtocolMajor);
@@ -31,32 +25,12 @@ void Fill(compile::v1::ClientInfo* info) {
   info->set_producer("intent-cpp/0.1.0");
 }
 
-absl::Status FromGrpc(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
-
-// How long to wait before the one further try; nothing when it would not help.
-std::optional<std::chrono::milliseconds> RetryWait(const grpc::Status& status,
-                                                   const grpc::ClientContext& context,
-                                                   bool may_have_run) {
-  int64_t wait_ms = 0;
-  const auto& trailers = context.GetServerTrailingMetadata();
-  if (const auto found = trailers.find("retry-after-ms"); found != trailers.end()) {
-    wait_ms = std::atoll(std::string(found->second.data(), found->second.size()).c_str());
-  } else if (!may_have_run && (status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-                               status.error_code() == grpc::StatusCode::ABORTED)) {
-    wait_ms = kDefaultWaitMs;
-  }
-  if (wait_ms <= 0 || wait_ms > kMaxWaitMs) return std::nullopt;
-  thread_local std::minstd_rand random(std::random_device{}());
-  return std::chrono::milliseconds(wait_ms / 2 + static_cast<int64_t>(random() % wait_ms));
-}
-
 // Equal work has an equal routing key, whatever daemon it reaches: proxies hash it.
 std::string RoutingKey(const compile::v1::CompileRequest& request) {
   compile::v1::CompileRequest rest = request;
   rest.clear_client();
   rest.clear_module();
+  rest.clear_source_map();
   rest.clear_inline_payloads();
   cache::KeyBuilder key;
   key.AddBytes("kind", "route.1");
@@ -65,59 +39,123 @@ std::string RoutingKey(const compile::v1::CompileRequest& request) {
   return key.Build().digest.Hex();
 }
 
-class GrpcClient final : public Client {
- public:
-  explicit GrpcClient(const std::shared_ptr<grpc::Channel>& channel)
-      : compile_(compile::v1::CompileService::NewStub(channel)),
-        execute_(execute::v1::ExecuteService::NewStub(channel)),
-        admin_(admin::v1::AdminService::NewStub(channel)) {}
+compile::v1::CompileRequest ToRequest(const CompileParameters& parameters) {
+  compile::v1::CompileRequest request;
+  Fill(request.mutable_client());
+  request.set_module(parameters.module);
+  request.set_source_map(parameters.source_map);
+  request.mutable_bindings()->Assign(parameters.bindings.begin(), parameters.bindings.end());
+  request.set_target(parameters.target);
+  *request.mutable_options() = parameters.options;
+  request.set_cache(parameters.cache);
+  request.mutable_inline_payloads()->Assign(parameters.inline_payloads.begin(),
+                                            parameters.inline_payloads.end());
+  return request;
+}
 
-  absl::StatusOr<CompileOutcome> Compile(const CompileParameters& parameters,
-                                         std::optional<Milliseconds> timeout) override {
-    compile::v1::CompileRequest request;
-    Fill(request.mutable_client());
-    request.set_module(parameters.module);
-    request.mutable_bindings()->Assign(parameters.bindings.begin(), parameters.bindings.end());
-    request.set_target(parameters.target);
-    *request.mutable_options() = parameters.options;
-    if (parameters.bypass_cache) request.set_cache(compile::v1::CACHE_POLICY_BYPASS);
-    request.mutable_inline_payloads()->Assign(parameters.inline_payloads.begin(),
-                                              parameters.inline_payloads.end());
-    const std::string routing_key = RoutingKey(request);
-    compile::v1::CompileResponse response;
-    absl::Status status = Call(timeout, /*may_have_run=*/false, [&](grpc::ClientContext& context) {
-      context.AddMetadata("intent-routing-key", routing_key);
-      return compile_->Compile(&context, request, &response);
-    });
-    if (!status.ok()) return status;
-    if (response.has_diagnostics())
-      return CompileOutcome(std::move(*response.mutable_diagnostics()));
-    return CompileOutcome(std::move(*response.mutable_artifact()));
+// Puts what comes back where it belongs, and knows whether all of it came.
+class Receiver {
+ public:
+  explicit Receiver(const std::vector<HostAllocation>& allocations)
+      : allocations_(allocations), received_(allocations.size()) {}
+
+  void Receive(uint32_t id, uint64_t offset, const std::string& data) {
+    if (id >= allocations_.size() || !allocations_[id].returned || offset != received_[id] ||
+        data.size() > allocations_[id].size - offset) {
+      in_order_ = false;
+      return;
+    }
+    if (!data.empty()) std::memcpy(allocations_[id].data + offset, data.data(), data.size());
+    received_[id] += data.size();
   }
 
-  absl::StatusOr<std::string> GetPayload(const std::string& artifact_id,
-                                         const std::string& name) override {
+  absl::StatusOr<ExecuteOutcome> Finish(execute::v1::ExecuteResponse response) const {
+    if (response.has_error()) return ExecuteOutcome(std::move(*response.mutable_error()));
+    bool complete = response.has_completed() && in_order_;
+    for (size_t i = 0; i < allocations_.size(); ++i) {
+      complete &= !allocations_[i].returned || received_[i] == allocations_[i].size;
+    }
+    if (!complete) return absl::DataLossError("the daemon's reply is not what was asked for");
+    return ExecuteOutcome(std::move(*response.mutable_completed()));
+  }
+
+ private:
+  const std::vector<HostAllocation>& allocations_;
+  std::vector<uint64_t> received_;  // bytes, by allocation; they come in order
+  bool in_order_ = true;
+};
+
+class GrpcClient final : public Client {
+ public:
+  explicit GrpcClient(std::unique_ptr<Connection> connection)
+      : connection_(std::move(connection)),
+        compile_(compile::v1::CompileService::NewStub(connection_->channel())),
+        execute_(execute::v1::ExecuteService::NewStub(connection_->channel())),
+        admin_(admin::v1::AdminService::NewStub(connection_->channel())) {}
+
+  absl::StatusOr<CompileOutcome> Compile(const CompileParameters& parameters,
+                                         const CallOptions& options) override {
+    const compile::v1::CompileRequest request = ToRequest(parameters);
+    const std::string routing_key = RoutingKey(request);
+    compile::v1::CompileResponse response;
+    absl::Status status =
+        connection_->Call(options, Repeat::kAlways, [&](grpc::ClientContext& context) {
+          context.AddMetadata("intent-routing-key", routing_key);
+          return compile_->Compile(&context, request, &response);
+        });
+    if (!status.ok()) return status;
+    switch (response.outcome_case()) {
+      case compile::v1::CompileResponse::kArtifact:
+        return CompileOutcome(std::move(*response.mutable_artifact()));
+      case compile::v1::CompileResponse::kDiagnostics:
+        return CompileOutcome(std::move(*response.mutable_diagnostics()));
+      default:
+        return absl::DataLossError("the daemon's reply has no outcome");
+    }
+  }
+
+  absl::StatusOr<std::optional<compile::v1::Artifact>> Lookup(const std::string& artifact_id,
+                                                              const CallOptions& options) override {
+    compile::v1::LookupRequest request;
+    request.set_artifact_id(artifact_id);
+    return LookUp(&request, options);
+  }
+
+  absl::StatusOr<std::optional<compile::v1::Artifact>> Lookup(const CompileParameters& parameters,
+                                                              const CallOptions& options) override {
+    compile::v1::LookupRequest request;
+    *request.mutable_request() = ToRequest(parameters);
+    return LookUp(&request, options);
+  }
+
+  absl::StatusOr<std::string> GetPayload(const std::string& artifact_id, const std::string& name,
+                                         const CallOptions& options) override {
     compile::v1::GetPayloadRequest request;
     Fill(request.mutable_client());
     request.set_artifact_id(artifact_id);
     request.set_name(name);
     std::string bytes;
+    uint64_t total = 0;
     absl::Status status =
-        Call(std::nullopt, /*may_have_run=*/false, [&](grpc::ClientContext& context) {
+        connection_->Call(options, Repeat::kAlways, [&](grpc::ClientContext& context) {
           bytes.clear();
           auto reader = compile_->GetPayload(&context, request);
           compile::v1::PayloadChunk chunk;
-          while (reader->Read(&chunk)) bytes.append(chunk.data());
+          while (reader->Read(&chunk)) {
+            total = chunk.total_size();
+            bytes.append(chunk.data());
+          }
           return reader->Finish();
         });
     if (!status.ok()) return status;
+    if (bytes.size() != total) return absl::DataLossError("the daemon's reply ended early");
     return bytes;
   }
 
   absl::StatusOr<ExecuteOutcome> Execute(const std::string& artifact_id,
                                          const std::vector<HostAllocation>& allocations,
                                          const std::vector<execute::v1::Argument>& arguments,
-                                         std::optional<Milliseconds> timeout) override {
+                                         const CallOptions& options) override {
     execute::v1::ExecuteRequest request;
     Fill(request.mutable_client());
     request.set_artifact_id(artifact_id);
@@ -136,63 +174,58 @@ class GrpcClient final : public Client {
       if (allocations[i].returned) returned += allocations[i].size;
     }
     if (sent <= kInlineBytes && returned <= kInlineBytes) {
-      return ExecuteInline(request, allocations, timeout);
+      return ExecuteInline(request, allocations, options);
     }
-    return ExecuteStreamed(request, allocations, timeout);
+    return ExecuteStreamed(request, allocations, options);
   }
 
-  absl::StatusOr<admin::v1::Statistics> Statistics() override {
-    admin::v1::Statistics response;
-    absl::Status status =
-        Call(std::nullopt, /*may_have_run=*/false, [&](grpc::ClientContext& context) {
-          return admin_->GetStatistics(&context, {}, &response);
+  absl::StatusOr<admin::v1::Statistics> Statistics(const CallOptions& options) override {
+    return Ask<admin::v1::Statistics>(
+        options, [&](grpc::ClientContext* context, admin::v1::Statistics* response) {
+          return admin_->GetStatistics(context, {}, response);
         });
-    if (!status.ok()) return status;
-    return response;
   }
 
-  absl::StatusOr<admin::v1::Capabilities> Capabilities() override {
-    admin::v1::Capabilities response;
-    absl::Status status =
-        Call(std::nullopt, /*may_have_run=*/false, [&](grpc::ClientContext& context) {
-          return admin_->GetCapabilities(&context, {}, &response);
+  absl::StatusOr<admin::v1::Capabilities> Capabilities(const CallOptions& options) override {
+    return Ask<admin::v1::Capabilities>(
+        options, [&](grpc::ClientContext* context, admin::v1::Capabilities* response) {
+          return admin_->GetCapabilities(context, {}, response);
         });
-    if (!status.ok()) return status;
-    return response;
   }
 
-  absl::StatusOr<admin::v1::Config> Config() override {
-    admin::v1::Config response;
-    absl::Status status = Call(
-        std::nullopt, /*may_have_run=*/false,
-        [&](grpc::ClientContext& context) { return admin_->GetConfig(&context, {}, &response); });
-    if (!status.ok()) return status;
-    return response;
+  absl::StatusOr<admin::v1::Config> Config(const CallOptions& options) override {
+    return Ask<admin::v1::Config>(options,
+                                  [&](grpc::ClientContext* context, admin::v1::Config* response) {
+                                    return admin_->GetConfig(context, {}, response);
+                                  });
   }
 
  private:
-  using Attempt = std::function<grpc::Status(grpc::ClientContext&)>;
+  template <typename Response, typename Method>
+  absl::StatusOr<Response> Ask(const CallOptions& options, const Method& method) {
+    Response response;
+    absl::Status status = connection_->Call(
+        options, Repeat::kAlways,
+        [&](grpc::ClientContext& context) { return method(&context, &response); });
+    if (!status.ok()) return status;
+    return response;
+  }
 
-  absl::Status Call(std::optional<Milliseconds> timeout, bool may_have_run,
-                    const Attempt& attempt) {
-    const auto deadline = timeout.has_value()
-                              ? std::optional(std::chrono::system_clock::now() + *timeout)
-                              : std::nullopt;
-    for (bool last : {false, true}) {
-      grpc::ClientContext context;
-      if (deadline.has_value()) context.set_deadline(*deadline);
-      const grpc::Status status = attempt(context);
-      if (status.ok()) return absl::OkStatus();
-      const auto wait = RetryWait(status, context, may_have_run);
-      if (last || !wait.has_value()) return FromGrpc(status);
-      std::this_thread::sleep_for(*wait);
-    }
-    return absl::InternalError("unreachable");
+  absl::StatusOr<std::optional<compile::v1::Artifact>> LookUp(compile::v1::LookupRequest* request,
+                                                              const CallOptions& options) {
+    Fill(request->mutable_client());
+    absl::StatusOr<compile::v1::LookupResponse> response = Ask<compile::v1::LookupResponse>(
+        options, [&](grpc::ClientContext* context, compile::v1::LookupResponse* answer) {
+          return compile_->Lookup(context, *request, answer);
+        });
+    if (!response.ok()) return response.status();
+    if (!response->has_artifact()) return std::optional<compile::v1::Artifact>();
+    return std::optional(std::move(*response->mutable_artifact()));
   }
 
   absl::StatusOr<ExecuteOutcome> ExecuteInline(execute::v1::ExecuteRequest& request,
                                                const std::vector<HostAllocation>& allocations,
-                                               std::optional<Milliseconds> timeout) {
+                                               const CallOptions& options) {
     for (size_t i = 0; i < allocations.size(); ++i) {
       if (allocations[i].sent) {
         request.mutable_allocations(static_cast<int>(i))
@@ -200,42 +233,44 @@ class GrpcClient final : public Client {
       }
     }
     execute::v1::ExecuteResponse response;
-    absl::Status status = Call(timeout, /*may_have_run=*/true, [&](grpc::ClientContext& context) {
-      return execute_->Execute(&context, request, &response);
-    });
+    absl::Status status =
+        connection_->Call(options, Repeat::kWhenRefused, [&](grpc::ClientContext& context) {
+          return execute_->Execute(&context, request, &response);
+        });
     if (!status.ok()) return status;
+    Receiver receiver(allocations);
     for (const execute::v1::ReturnedAllocation& item : response.completed().allocations()) {
-      absl::Status copied = Receive(allocations, item.id(), 0, item.data());
-      if (!copied.ok()) return copied;
+      receiver.Receive(item.id(), 0, item.data());
     }
-    return ToOutcome(std::move(response));
+    return receiver.Finish(std::move(response));
   }
 
   absl::StatusOr<ExecuteOutcome> ExecuteStreamed(execute::v1::ExecuteRequest& request,
                                                  const std::vector<HostAllocation>& allocations,
-                                                 std::optional<Milliseconds> timeout) {
+                                                 const CallOptions& options) {
     for (size_t i = 0; i < allocations.size(); ++i) {
       if (allocations[i].sent) request.mutable_allocations(static_cast<int>(i))->mutable_streamed();
     }
     execute::v1::ExecuteResponse response;
-    absl::Status received;
-    absl::Status status = Call(timeout, /*may_have_run=*/true, [&](grpc::ClientContext& context) {
-      auto stream = execute_->ExecuteStream(&context);
-      if (Send(*stream, request, allocations)) stream->WritesDone();
-      execute::v1::ExecuteStreamResponse part;
-      while (stream->Read(&part)) {
-        if (part.has_response()) {
-          response = std::move(*part.mutable_response());
-        } else if (received.ok()) {
-          received = Receive(allocations, part.chunk().allocation(), part.chunk().offset(),
-                             part.chunk().data());
-        }
-      }
-      return stream->Finish();
-    });
+    std::optional<Receiver> receiver;
+    absl::Status status =
+        connection_->Call(options, Repeat::kWhenRefused, [&](grpc::ClientContext& context) {
+          receiver.emplace(allocations);
+          auto stream = execute_->ExecuteStream(&context);
+          if (Send(*stream, request, allocations)) stream->WritesDone();
+          execute::v1::ExecuteStreamResponse part;
+          while (stream->Read(&part)) {
+            if (part.has_response()) {
+              response = std::move(*part.mutable_response());
+            } else {
+              receiver->Receive(part.chunk().allocation(), part.chunk().offset(),
+                                part.chunk().data());
+            }
+          }
+          return stream->Finish();
+        });
     if (!status.ok()) return status;
-    if (!received.ok()) return received;
-    return ToOutcome(std::move(response));
+    return receiver->Finish(std::move(response));
   }
 
   // False when the daemon has ended the call early.
@@ -260,21 +295,7 @@ class GrpcClient final : public Client {
     return true;
   }
 
-  static absl::Status Receive(const std::vector<HostAllocation>& allocations, uint32_t id,
-                              uint64_t offset, const std::string& data) {
-    if (id >= allocations.size() || !allocations[id].returned || offset > allocations[id].size ||
-        data.size() > allocations[id].size - offset) {
-      return absl::DataLossError("the daemon returned what was not asked for");
-    }
-    std::memcpy(allocations[id].data + offset, data.data(), data.size());
-    return absl::OkStatus();
-  }
-
-  static ExecuteOutcome ToOutcome(execute::v1::ExecuteResponse response) {
-    if (response.has_error()) return std::move(*response.mutable_error());
-    return std::move(*response.mutable_completed());
-  }
-
+  const std::unique_ptr<Connection> connection_;
   const std::unique_ptr<compile::v1::CompileService::Stub> compile_;
   const std::unique_ptr<execute::v1::ExecuteService::Stub> execute_;
   const std::unique_ptr<admin::v1::AdminService::Stub> admin_;
@@ -282,11 +303,10 @@ class GrpcClient final : public Client {
 
 }  // namespace
 
-std::unique_ptr<Client> Client::Connect(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);
-  return std::make_unique<GrpcClient>(
-      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const std::string& address) {
+  absl::StatusOr<std::unique_ptr<Connection>> connection = Connection::Open(address);
+  if (!connection.ok()) return connection.status();
+  return std::make_unique<GrpcClient>(*std::move(connection));
 }
 
 }  // namespace intent::client

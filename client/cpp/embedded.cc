@@ -11,8 +11,10 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -117,15 +119,21 @@ absl::Status StartUnderLock(const std::string& program, const std::string& folde
   }
   absl::StatusOr<bool> answers = Answers(socket_path);
   if (!answers.ok() || *answers) return answers.status();
+  unlink(socket_path.c_str());  // of a daemon that was killed: under the lock nobody else binds it
   const std::string log_path = absl::StrCat(folder, "/daemon.log");
   const absl::StatusOr<pid_t> pid = Spawn(program, socket_path, log_path);
   if (!pid.ok()) return pid.status();
   const auto deadline = std::chrono::steady_clock::now() + kStartTimeout;
-  while (std::chrono::steady_clock::now() < deadline) {
+  bool ended = false;
+  while (!ended && std::chrono::steady_clock::now() < deadline) {
     answers = Answers(socket_path);
     if (!answers.ok() || *answers) return answers.status();
-    if (waitpid(*pid, nullptr, WNOHANG) == *pid) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ended = waitpid(*pid, nullptr, WNOHANG) == *pid;
+    if (!ended) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  if (!ended) {
+    kill(*pid, SIGKILL);
+    waitpid(*pid, nullptr, 0);
   }
   return absl::UnavailableError(
       absl::StrCat("the daemon ", program, " did not start; its log is ", log_path));
@@ -151,11 +159,14 @@ absl::StatusOr<std::string> EmbeddedAddress(const std::string& program) {
   return absl::StrCat("unix:", socket_path);
 }
 
-std::string DaemonBeside() {
-  char path[4096];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
-  const std::string program(path, size > 0 ? size : 0);
-  return program.substr(0, program.rfind('/') + 1) + "intent-compiled";
+std::string DaemonProgram() {
+  constexpr char kName[] = "intent-compiled";
+  std::error_code ignored;
+  if (const char* given = std::getenv("INTENT_BIN"); given != nullptr && given[0] != '\0') {
+    const std::filesystem::path path = given;
+    return std::filesystem::is_directory(path, ignored) ? (path / kName).string() : path.string();
+  }
+  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / kName).string();
 }
 
 }  // namespace intent::client

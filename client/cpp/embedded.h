@@ -14,7 +14,8 @@ namespace intent::client {
 // until it answers. PermissionDenied when a folder or a daemon belongs to somebody else.
 absl::StatusOr<std::string> EmbeddedAddress(const std::string& program);
 
-// The intent-compiled beside this program.
-std::string DaemonBeside();
+// The program of the daemon: $INTENT_BIN (it, or its folder), else the intent-compiled beside this
+// program.
+std::string DaemonProgram();
 
 }  // namespace intent::client
