@@ -180,7 +180,8 @@ void Generator::Cumulative() {
       {.bound = value.fact.bound * std::max(extent, 1.0), .finite = value.fact.finite});
 }
 
-// An associative, not commutative state: the last member above zero, and how many there were.
+// An associative, not commutative state: the last member above zero (else zero, so that the
+// identity is neutral), and how many there were.
 void Generator::GenericScan() {
   const Val* picked =
       PickVal([](const Val& val) { return IsNumber(val) && val.type.dtype() != DType::kIndex; });
@@ -192,7 +193,8 @@ void Generator::GenericScan() {
   const Operand above = b_.Compare(CompareKind::kGt, value.operand, zero);
   const std::vector<std::string> names = {"seen", "last", "count"};
   const Operand members =
-      b_.MakeRecord(names, std::vector<Operand>{above, value.operand, b_.Cast(above, DType::kI32)});
+      b_.MakeRecord(names, std::vector<Operand>{above, b_.Select(above, value.operand, zero),
+                                                b_.Cast(above, DType::kI32)});
   const Operand no = Number(DType::kBool, 0);
   const Operand identity =
       b_.MakeRecord(names, std::vector<Operand>{no, zero, Number(DType::kI32, 0)});

@@ -215,41 +215,75 @@ Outcome TestKernel::Interpret(const CallData& data) const {
   return outcome;
 }
 
-Outcome TestKernel::Run(const CallData& data, const Way& way) const {
-  const auto refuse = [](std::string message) {
-    Outcome outcome;
-    outcome.failed = true;
-    outcome.message = std::move(message);
-    return outcome;
-  };
+struct TestKernel::Ready {
+  std::string refusal;
+  std::unique_ptr<tile::Program> program;     // the tile interpreter's
+  std::unique_ptr<cpu::LoadedKernel> kernel;  // compiled
+};
+
+TestKernel::TestKernel() = default;
+TestKernel::~TestKernel() = default;
+
+const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
+  std::unique_ptr<Ready>& slot = ready_[way.name];
+  if (slot != nullptr) return *slot;
+  slot = std::make_unique<Ready>();
+  Ready& ready = *slot;
   auto lowered = lower::LowerToTiles(*canonical_, way.lowering);
   if (const auto* diagnostics = std::get_if<std::vector<Diagnostic>>(&lowered)) {
-    return refuse("does not lower: " + Join(*diagnostics));
+    ready.refusal = "does not lower: " + Join(*diagnostics);
+    return ready;
   }
   const tile::Program& program = *std::get<lower::Lowered>(lowered).program;
   if (const absl::Status status = tile::VerifyTile(program); !status.ok()) {
-    return refuse("tile program: " + std::string(status.message()) + "\n" + tile::Print(program));
+    ready.refusal = "tile program: " + std::string(status.message()) + "\n" + tile::Print(program);
+    return ready;
+  }
+  if (way.target.empty()) {
+    // Through the text form and back, which must lose nothing.
+    auto again = tile::Parse(tile::Print(program));
+    if (!again.ok()) {
+      ready.refusal = "tile text: " + std::string(again.status().message());
+    } else {
+      ready.program = *std::move(again);
+    }
+    return ready;
+  }
+  cpu::EmitOptions options;
+  options.opt_level = way.opt_level;
+  const auto object = cpu::EmitObject(program, *ParseTarget(way.target), options);
+  if (!object.ok()) {
+    ready.refusal = "emit: " + std::string(object.status().message());
+    return ready;
+  }
+  auto kernel = cpu::LoadObject(object->object, object->entry_symbol);
+  if (!kernel.ok()) {
+    ready.refusal = "load: " + std::string(kernel.status().message());
+  } else {
+    ready.kernel = *std::move(kernel);
+  }
+  return ready;
+}
+
+Outcome TestKernel::Run(const CallData& data, const Way& way) const {
+  const Ready& ready = ReadyFor(way);
+  if (!ready.refusal.empty()) {
+    Outcome outcome;
+    outcome.failed = true;
+    outcome.message = ready.refusal;
+    return outcome;
   }
   Bound bound(function(), data);
   int32_t status = 0;
-  if (way.target.empty()) {
-    // Through the text form and back, which must lose nothing.
-    const auto again = tile::Parse(tile::Print(program));
-    if (!again.ok()) return refuse("tile text: " + std::string(again.status().message()));
+  if (ready.program != nullptr) {
     const intent_call call = {bound.views.data(), bound.scalars.data(), &cpu::SerialRuntime(),
                               nullptr, &bound.error};
-    status = tile::Interpret(**again, &call);
+    status = tile::Interpret(*ready.program, &call);
   } else {
-    cpu::EmitOptions options;
-    options.opt_level = way.opt_level;
-    const auto object = cpu::EmitObject(program, *ParseTarget(way.target), options);
-    if (!object.ok()) return refuse("emit: " + std::string(object.status().message()));
-    const auto kernel = cpu::LoadObject(object->object, object->entry_symbol);
-    if (!kernel.ok()) return refuse("load: " + std::string(kernel.status().message()));
     static KernelRuntime serial(1, kArenaBytes), threaded(4, kArenaBytes);
     KernelRuntime& runtime = way.threads > 1 ? threaded : serial;
     status =
-        runtime.Run((*kernel)->entry(),
+        runtime.Run(ready.kernel->entry(),
                     {.views = bound.views.data(), .scalars = bound.scalars.data()}, &bound.error);
   }
   Outcome outcome;

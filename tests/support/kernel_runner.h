@@ -9,6 +9,7 @@
 // write shows. Not thread-safe.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,13 +77,16 @@ class TestKernel {
   // A module that verifies and has neither constexprs nor helpers without default.
   static std::unique_ptr<TestKernel> Make(const Module& module, std::string* error);
 
+  TestKernel();
+  ~TestKernel();
+
   const Function& function() const { return module_->kernel_function(); }
   const Module& module() const { return *module_; }
   // The place of an operation in the text; line 0 if unknown.
   Span SpanOf(uint32_t ordinal) const { return map_.SpanOf(ordinal); }
 
   Outcome Interpret(const CallData& data) const;
-  // A way that cannot lower or compile the kernel fails with that message.
+  // A way that cannot lower or compile the kernel fails with that message. Each way compiles once.
   Outcome Run(const CallData& data, const Way& way) const;
   // Empty if the outcomes agree: both fail at the same operation, parameter and axis, or every byte
   // is equal within tolerance. After a failure only bytes that no view may write must be equal.
@@ -94,6 +98,9 @@ class TestKernel {
   std::unique_ptr<Module> module_;     // specialised
   std::unique_ptr<Module> canonical_;  // what is lowered
   SourceMap map_;
+  struct Ready;  // what one way runs
+  const Ready& ReadyFor(const Way& way) const;
+  mutable std::map<std::string, std::unique_ptr<Ready>> ready_;  // by name of the way
 };
 
 // Bytes that hold `values` as elements of `dtype`.
