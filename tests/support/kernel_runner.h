@@ -66,7 +66,8 @@ struct Way {
 };
 
 // The tile interpreter on the plain lowering and at every vector width, then compiled code for
-// every level of this host at every optimisation level; the best of them also threaded.
+// every level of this host, the lowest also unoptimised and the highest also quickly compiled and
+// threaded.
 const std::vector<Way>& AllWays();
 
 // A kernel, specialised. `text` must verify.
