@@ -201,6 +201,14 @@ TEST(Shapes, AReshapeThatLosesElementsAtRunTimeIsAnError) {
   EXPECT_EQ(kernel.TryRun({View(x), Index(5), Index(2)})->kind, ErrorKind::kBadShape);
 }
 
+TEST(Shapes, AScalarIsReshapedToOneElementOnly) {
+  const Kernel kernel("%x: index, %n: index", R"(
+    %1 = reshape %x : tensor<index, [1, max(0, %n)]>)");
+  kernel.Run({Index(7), Index(1)});
+  EXPECT_EQ(kernel.TryRun({Index(7), Index(3)})->kind, ErrorKind::kBadShape);
+  EXPECT_EQ(kernel.TryRun({Index(7), Index(0)})->kind, ErrorKind::kBadShape);
+}
+
 TEST(Pointwise, SelectMaskCastAndComparisons) {
   const Kernel kernel("%x: view<in, f32, [s0]>, %y: view<out, i8, [s0]>, %z: view<out, f32, [s0]>",
                       R"(

@@ -12,19 +12,20 @@ RuntimeValue Machine::Reshape(const Op& op) {
   const Type& type = ResultType(op);
   const std::optional<Shape> shape = EvaluateShape(op, type);
   if (!shape) return {};
-  if (value.IsScalar()) return TensorPtr(BroadcastTo(op, value, *shape));
+  const int64_t elements = value.IsScalar() ? 1 : value.tensor().count();
   __int128 count = 1;
   for (int64_t extent : *shape) {
     count *= extent;
-    if (count > value.tensor().count()) break;
+    if (count > elements) break;
   }
   const bool empty = std::find(shape->begin(), shape->end(), 0) != shape->end();
-  if ((empty ? 0 : count) != value.tensor().count()) {
+  if ((empty ? 0 : count) != elements) {
     Fail(ErrorKind::kBadShape, op,
-         "a reshape of " + ShapeText(value.shape()) + " to " + ShapeText(*shape) +
-             " changes the number of elements");
+         "a reshape of " + (value.IsScalar() ? "a scalar" : ShapeText(value.shape())) + " to " +
+             ShapeText(*shape) + " changes the number of elements");
     return {};
   }
+  if (value.IsScalar()) return TensorPtr(BroadcastTo(op, value, *shape));
   return Shaped(type, value.tensor().Reshaped(*shape));
 }
 

@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kPage = 4096;
-// Below this, clearing by hand is cheaper than new page faults.
 // Up to here memory is cleared in place; a fault for every page would cost several times as much.
 constexpr int64_t kKeptBytes = 32 << 20;
 
