@@ -145,8 +145,9 @@ class Lowerer {
   // Runs `stage` over [0, extent) split among tasks, or at once; work: elements per step of the
   // extent.
   void InParallel(Id extent, Id work, const std::function<void(const Window&)>& stage);
-  void StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
-                  const std::vector<Id>& strides, const Window& window, bool parallel);
+  // Returns the lanes it works on at once.
+  int32_t StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
+                     const std::vector<Id>& strides, const Window& window, bool parallel);
   void Materialize(const TensorPtr& tensor, const Window& window);
   TensorPtr EnsureDense(const Binding& value);
   int32_t LanesFor(const std::vector<DType>& dtypes, Id inner_extent);

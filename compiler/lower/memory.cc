@@ -322,7 +322,10 @@ void Lowerer::LowerStore(const Op& op, const IndexAttr& attr) {
       return;
     }
     PrepareStage(value, *target);
-    StoreStage(value, target->extents, target->base, target->strides, {}, true);
+    const int32_t lanes =
+        StoreStage(value, target->extents, target->base, target->strides, {}, true);
+    Report(op, "one loop nest, " + std::to_string(lanes) + " lanes" +
+                   (options_.parallel && !in_parallel_ ? ", split among tasks" : ""));
     return;
   }
   // Through index tensors: every element goes to an address of its own.

@@ -144,8 +144,8 @@ int32_t Lowerer::LanesFor(const std::vector<DType>& dtypes, Id inner_extent) {
   return std::max(options_.vector_bits / std::max(bits, 16), 1);
 }
 
-void Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
-                         const std::vector<Id>& strides, const Window& window, bool parallel) {
+int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
+                            const std::vector<Id>& strides, const Window& window, bool parallel) {
   const int rank = static_cast<int>(extents.size());
   if (value.kind == Binding::Kind::kTensor && !value.tensor->strided &&
       value.tensor->op->kind == OpKind::kJoin && rank > 1) {
@@ -155,11 +155,11 @@ void Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents, I
                  b().MemOffset(base, b().Mul(b().Index(side), strides.back())),
                  {strides.begin(), strides.end() - 1}, window, parallel);
     }
-    return;
+    return 1;
   }
   if (rank == 0) {
     b().Store(base, b().Index(0), Eval(value, {}, {}), b().Index(0));
-    return;
+    return 1;
   }
   std::vector<DType> dtypes{b().type(base).dtype};
   int budget = 64;
@@ -192,11 +192,12 @@ void Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents, I
   };
   if (window.low != kNoId || !parallel) {
     stage(window);
-    return;
+    return lanes;
   }
   const int64_t weight = 1 + static_cast<int64_t>(dtypes.size()) / 4;
   InParallel(extents[0], b().Mul(Product({extents.begin() + 1, extents.end()}), b().Index(weight)),
              stage);
+  return lanes;
 }
 
 void Lowerer::Materialize(const TensorPtr& tensor, const Window& window) {
