@@ -130,6 +130,11 @@ absl::Status Connection::Call(const CallOptions& options, Repeat repeat,
   const std::optional<Clock::time_point> deadline =
       options.timeout.has_value() ? std::optional(Clock::now() + *options.timeout) : std::nullopt;
   for (bool last = false;; last = true) {
+    // A call whose time is up before it begins is not sent: the daemon might still answer in time.
+    if (deadline.has_value() && Clock::now() >= *deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat(address_, ": the time given for the call is up"));
+    }
     if (absl::Status owner = CheckOwner(); !owner.ok()) return owner;
     grpc::ClientContext context;
     if (deadline.has_value()) context.set_deadline(*deadline);

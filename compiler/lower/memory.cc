@@ -44,9 +44,30 @@ Lowerer::Relation Lowerer::BindAccess(const Op& op, const IndexAttr& attr, size_
   return access;
 }
 
+namespace {
+
+// What is built meanwhile is the access's own: its errors name the operation that reads or writes,
+// not the stage that asked for the element.
+class OrdinalScope {
+ public:
+  OrdinalScope(tile::TileBuilder* builder, uint32_t ordinal)
+      : builder_(builder), outer_(builder->ordinal()) {
+    builder_->SetOrdinal(ordinal);
+  }
+  ~OrdinalScope() { builder_->SetOrdinal(outer_); }
+  OrdinalScope(const OrdinalScope&) = delete;
+
+ private:
+  tile::TileBuilder* builder_;
+  uint32_t outer_;
+};
+
+}  // namespace
+
 // A region must lie inside its axis; an empty one touches nothing.
 void Lowerer::GuardRegion(const Relation& access, size_t term, Id begin, Id step, Id count) {
   if (options_.bounds == Bounds::kTrust) return;
+  const OrdinalScope scope(&b(), access.op->ordinal);
   const int axis = access.SourceAxis(term);
   const Extent& extent = access.source_type.shape()[axis];
   const ValueId domain = access.values[term][0];
@@ -69,6 +90,7 @@ void Lowerer::GuardRegion(const Relation& access, size_t term, Id begin, Id step
 // An index value of one or more lanes must lie inside its axis where it is active.
 void Lowerer::GuardIndex(const Relation& access, size_t term, Id index, const Context& context) {
   if (options_.bounds == Bounds::kTrust) return;
+  const OrdinalScope scope(&b(), access.op->ordinal);
   const int axis = access.SourceAxis(term);
   const Extent& extent = access.source_type.shape()[axis];
   if (access.attr->terms[term].kind == IndexTermKind::kValue) {
