@@ -1,5 +1,6 @@
 // intent-compiled: the daemon. Options, signals and the log; everything else is Daemon's.
 
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -29,6 +30,14 @@ sigset_t BlockSignals() {
   return set;
 }
 
+// Messages of many MiB come and go on many threads. Large blocks go back to the system at once, and
+// few arenas hold the rest: what one busy minute needed is not kept for ever.
+void KeepMemorySmall() {
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  mallopt(M_ARENA_MAX, 2);
+}
+
 void StartLog(const std::string& level) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("intent-compiled"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
@@ -54,6 +63,7 @@ void WaitForEnd(const sigset_t& signals, const Daemon& daemon, const ServerOptio
 }
 
 int Main(int argc, char** argv) {
+  KeepMemorySmall();
   const std::variant<ServerOptions, PrintAndExit> parsed = ParseOptions(argc, argv);
   if (const auto* print = std::get_if<PrintAndExit>(&parsed)) {
     std::fputs(print->text.c_str(), print->status == 0 ? stdout : stderr);

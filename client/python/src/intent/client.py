@@ -75,9 +75,8 @@ class Compiler:
     # Raw calls; each raises ServiceError.
 
     def compile(self, request) -> compile_pb2.CompileResponse:
-        stub = compile_pb2_grpc.CompileServiceStub(self.channel())
         metadata = (("intent-routing-key", routing_key(request)),)
-        return self._call(stub.Compile, request, metadata)
+        return self._call(compile_pb2_grpc.CompileServiceStub, "Compile", request, metadata)
 
     def payload(self, artifact_id: bytes, name: str) -> bytes:
         request = compile_pb2.GetPayloadRequest(client=client_info(), artifact_id=artifact_id, name=name)
@@ -88,8 +87,7 @@ class Compiler:
             raise service_error(error, self.address) from None
 
     def execute(self, request):
-        stub = execute_pb2_grpc.ExecuteServiceStub(self.channel())
-        return self._call(stub.Execute, request, may_have_run=True)
+        return self._call(execute_pb2_grpc.ExecuteServiceStub, "Execute", request, may_have_run=True)
 
     def execute_stream(self, parts):
         """The replies to a stream of requests, one by one."""
@@ -101,27 +99,28 @@ class Compiler:
 
     def stats(self) -> dict:
         """The daemon's counters by name, such as requests, hits_memory, misses and compiles."""
-        stub = admin_pb2_grpc.AdminServiceStub(self.channel())
-        reply = self._call(stub.GetStatistics, admin_pb2.GetStatisticsRequest())
+        reply = self._call(admin_pb2_grpc.AdminServiceStub, "GetStatistics", admin_pb2.GetStatisticsRequest())
         return {field.name: getattr(reply, field.name) for field in reply.DESCRIPTOR.fields}
 
     def capabilities(self):
         """What the daemon is and can do: an intent.admin.v1.Capabilities."""
-        stub = admin_pb2_grpc.AdminServiceStub(self.channel())
-        return self._call(stub.GetCapabilities, admin_pb2.GetCapabilitiesRequest())
+        return self._call(admin_pb2_grpc.AdminServiceStub, "GetCapabilities", admin_pb2.GetCapabilitiesRequest())
 
     def config(self) -> dict:
         """The daemon's configuration in force: lists of values by key."""
-        stub = admin_pb2_grpc.AdminServiceStub(self.channel())
-        reply = self._call(stub.GetConfig, admin_pb2.GetConfigRequest())
+        reply = self._call(admin_pb2_grpc.AdminServiceStub, "GetConfig", admin_pb2.GetConfigRequest())
         return {setting.key: list(setting.values) for setting in reply.settings}
 
-    def _call(self, method, request, metadata=(), may_have_run=False):
+    def _call(self, service, method, request, metadata=(), may_have_run=False):
         """One call, and one more where a short wait can help."""
         for last in (False, True):
             try:
-                return method(request, timeout=self.timeout, metadata=metadata)
+                call = getattr(service(self.channel()), method)
+                return call(request, timeout=self.timeout, metadata=metadata)
             except grpc.RpcError as error:
+                if error.code() == grpc.StatusCode.UNAVAILABLE:
+                    # A channel that lost its daemon waits longer and longer before it looks again: take a new one.
+                    self.close()
                 wait = 0.0 if last else _retry_wait(error, may_have_run)
                 if not wait:
                     raise service_error(error, self.address) from None
