@@ -27,6 +27,27 @@ double F32(UnaryKind kind, double a, Approximation mode = {}) {
   return AsDouble(EvalUnary(kind, MakeFloat(DType::kF32, a), mode));
 }
 
+// Every amount at every width: floor of a quotient, and the low bits of a product.
+TEST(Integers, ShiftsByEveryAmount) {
+  for (DType dtype :
+       {DType::kI16, DType::kI32, DType::kI64, DType::kU16, DType::kU32, DType::kU64}) {
+    const __int128 least = AsInteger(LowestOf(dtype)), greatest = AsInteger(GreatestOf(dtype));
+    for (__int128 a : {least, least + 1, greatest / 3, greatest - 1, greatest}) {
+      for (int amount = 0; amount < BitWidth(dtype); ++amount) {
+        const ScalarValue x = MakeInteger(dtype, a), by = MakeInteger(dtype, amount);
+        const __int128 power = __int128{1} << amount;
+        const __int128 quotient = a / power - (a % power < 0 ? 1 : 0);
+        EXPECT_TRUE(EvalBinary(BinaryKind::kShr, x, by) == MakeInteger(dtype, quotient))
+            << DTypeName(dtype) << " >> " << amount;
+        const unsigned __int128 low = static_cast<unsigned __int128>(a) << amount;
+        const unsigned __int128 mask = (static_cast<unsigned __int128>(1) << BitWidth(dtype)) - 1;
+        EXPECT_TRUE(EvalBinary(BinaryKind::kShl, x, by).bits == (low & mask))
+            << DTypeName(dtype) << " << " << amount;
+      }
+    }
+  }
+}
+
 TEST(Integers, EveryPairOfBytes) {
   for (DType dtype : {DType::kI8, DType::kU8, DType::kI4}) {
     const int least = static_cast<int>(AsInteger(LowestOf(dtype)));
