@@ -19,6 +19,7 @@ class Row:
     name: str
     peer: str
     make: Callable  # -> (peer, ours), each a function that runs once and returns seconds
+    rest: float = 0.0  # seconds before each side, where the other's threads go on spinning
 
 
 def timed(function):
@@ -221,7 +222,7 @@ def rows(address, threads):
 
             return timed(peer), local(kernel, [a, b, *extra, c])
 
-        yield Row(f"product {name}", blas, with_blas)
+        yield Row(f"product {name}", blas, with_blas, rest=0.15)
         if dnnl is not None and a.ndim == 2:
 
             def with_dnnl():
@@ -234,7 +235,7 @@ def rows(address, threads):
 
                 return timed(peer), local(kernel, [a, b, *extra, c])
 
-            yield Row(f"product {name}", "oneDNN", with_dnnl)
+            yield Row(f"product {name}", "oneDNN", with_dnnl, rest=0.15)
 
     for m, k, n in ((1024, 1024, 1024), (1000, 1023, 777)):
         size, c = f"{m}x{k}x{n}", np.empty((m, n), np.float32)

@@ -25,7 +25,7 @@ HEADER = "import intent\nimport intent.language as I\n\n\n"
 _numbers = itertools.count()
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def users_binaries():
     """These tests run what users run, not the binaries that can be made to fail."""
     patch = pytest.MonkeyPatch()
