@@ -139,7 +139,7 @@ std::optional<Type> Inference::RegionEnd() {
 
 std::optional<Type> Inference::AssumeInBounds() {
   if (!CheckElementwise(0)) return std::nullopt;
-  if (!IsInteger(operand(0).dtype())) {
+  if (!IsInteger(operand(0).dtype()) || !IsAddressable(operand(0).dtype())) {
     return Fail(DiagnosticCode::kBadIndex,
                 "an index is of an integer dtype, not " + Text(operand(0)));
   }

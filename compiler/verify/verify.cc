@@ -182,6 +182,7 @@ std::vector<Diagnostic> Verify(const Module& module, const VerifyOptions& option
   }
   for (const auto& function : module.functions) {
     verify::VerifyEffects(*function, module, impure, &sink);
+    verify::VerifySlices(*function, &sink);
   }
   return sink.Take();
 }

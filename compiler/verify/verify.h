@@ -21,6 +21,7 @@
 //                                that types, attributes and region signatures decide.
 //  well-formed types (verify_types.cc) sizes, addressable elements, products of values only.
 //  purity (verify_effects.cc)    combine and region callbacks have no effects (E0503).
+//  slices (verify_slices.cc)     the extent of a region's slice shapes values and is none (E0604).
 //  reads of Out (verify_effects.cc) some store to the view or its alias group can reach the read
 //                                (E0502).
 

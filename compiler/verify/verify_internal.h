@@ -36,6 +36,8 @@ bool VerifyFunction(const Module& module, const Function& function, const Verify
 void VerifyEffects(const Function& function, const Module& module, const std::vector<bool>& impure,
                    DiagnosticSink* sink);
 bool HasEffect(const Function& function, const std::vector<bool>& impure);
+// Extents of slices that enter data, control or results. `function` is sound.
+void VerifySlices(const Function& function, DiagnosticSink* sink);
 
 // Whether region `index` of an operation of this kind is a callback: it sees its arguments only.
 bool IsIsolated(OpKind kind);
