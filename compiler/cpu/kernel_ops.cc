@@ -45,11 +45,18 @@ void KernelWalker::EmitOp(const Op& op) {
     }
     case OpKind::kMemOffset:
       return Set(op, b_.CreateGEP(l_.Memory(type.dtype), operand(0), operand(1)));
+    case OpKind::kMemCast:
+      return Set(op, operand(0));
     case OpKind::kLoad:
     case OpKind::kStore:
     case OpKind::kGather:
     case OpKind::kScatter:
       return EmitMemory(op);
+    case OpKind::kAtomicLoad:
+    case OpKind::kAtomicStore:
+    case OpKind::kAtomicRmw:
+    case OpKind::kAtomicCas:
+      return EmitAtomic(op);
     case OpKind::kSplat:
       return Set(op, l_.Splat(operand(0), type.lanes));
     case OpKind::kIota: {
@@ -102,7 +109,7 @@ void KernelWalker::EmitOp(const Op& op) {
       return Require(operand(0), op, op.status, op.index, op.axis, operand(1), operand(2));
     case OpKind::kPoll: {
       V flag = b_.CreateLoad(b_.getInt32Ty(), frame_.cancel, /*isVolatile=*/true);
-      return Require(b_.CreateICmpEQ(flag, b_.getInt32(0)), op, INTENT_CANCELLED, -1, 0, Index(0),
+      return Require(b_.CreateICmpEQ(flag, b_.getInt32(0)), op, INTENT_CANCELLED, -1, -1, Index(0),
                      Index(0));
     }
   }
@@ -137,9 +144,9 @@ void KernelWalker::EmitAlloc(const Op& op) {
   V count = Value(op.operands[0]);
   V fits = b_.CreateICmpULE(count, Index(INT64_MAX / 64 / static_cast<int64_t>(size)));
   V bytes = b_.CreateMul(count, b_.getInt64(size));
-  Require(fits, op, INTENT_NO_MEMORY, -1, 0, count, Index(0));
+  Require(fits, op, INTENT_NO_MEMORY, -1, -1, count, Index(0));
   V memory = CallAbi(l_, frame_.call).Run(RuntimeFunction::kArenaAlloc, {frame_.arena, bytes});
-  Require(b_.CreateIsNotNull(memory), op, INTENT_NO_MEMORY, -1, 0, bytes, Index(0));
+  Require(b_.CreateIsNotNull(memory), op, INTENT_NO_MEMORY, -1, -1, bytes, Index(0));
   Set(op, memory);
 }
 

@@ -2,7 +2,7 @@
 
 // The state of one walk over a tile program while it becomes LLVM IR; see kernel_emitter.h. Its
 // methods live in kernel_emitter.cc (functions and their exits), kernel_ops.cc (operations without
-// regions) and kernel_control.cc (loops, branches, parallel bodies).
+// regions), kernel_atomics.cc and kernel_control.cc (loops, branches, parallel bodies).
 
 #include <string>
 #include <vector>
@@ -70,6 +70,7 @@ class KernelWalker {
   void EmitBlock(const Block& block);
   void EmitOp(const Op& op);
   void EmitMemory(const Op& op);
+  void EmitAtomic(const Op& op);  // kernel_atomics.cc
   void EmitAlloc(const Op& op);
   V EmitOverlap(const Op& op);
   V EmitSameView(const Op& op);

@@ -77,7 +77,17 @@ class Emitter {
 
  private:
   static bool HasEffect(const Op& op) {
-    if (op.kind == OpKind::kStore || op.kind == OpKind::kScatter) return true;
+    switch (op.kind) {
+      case OpKind::kStore:
+      case OpKind::kScatter:
+      case OpKind::kAtomicLoad:
+      case OpKind::kAtomicStore:
+      case OpKind::kAtomicRmw:
+      case OpKind::kAtomicCas:
+        return true;
+      default:
+        break;
+    }
     for (const auto& region : op.regions) {
       for (const Op* inner : region->ops) {
         if (HasEffect(*inner)) return true;
@@ -206,7 +216,9 @@ class Emitter {
     const auto infix = [&](const char* sign) { return x + " " + sign + " " + y; };
     const auto call = [&](const std::string& name) { return name + "(" + x + ", " + y + ")"; };
     const bool is_float = IsFloat(dtype), is_bool = dtype == DType::kBool;
+    const bool apart = op.rounds && (dtype == DType::kF32 || dtype == DType::kF64);
     const auto pick = [&](const char* sign, const char* name) {
+      if (apart) return call(std::string(dtype == DType::kF32 ? "__f" : "__d") + name + "_rn");
       return is_float ? Close(dtype, infix(sign)) : call(name);
     };
     switch (op.binary) {
@@ -297,6 +309,45 @@ class Emitter {
     if (mask.empty()) return Define(op, loaded);
     Define(op,
            mask + " ? " + loaded + " : " + (op.has_fill ? In(op, next) : TypeName(dtype) + "{}"));
+  }
+
+  // Orders come from fences around the device's relaxed atomics.
+  void EmitAtomic(const Op& op) {
+    const DType dtype = DTypeIn(op, 0);
+    const int bits = BitWidth(dtype);
+    if (bits < 32) Refuse(std::string(tile::NameOf(op.kind)) + " of " + TypeName(dtype));
+    const bool acquires = op.order == MemoryOrder::kAcquire || op.order == MemoryOrder::kAcqRel;
+    const bool releases = op.order == MemoryOrder::kRelease || op.order == MemoryOrder::kAcqRel;
+    // Only max and min tell signs apart.
+    const bool ordered =
+        op.kind == OpKind::kAtomicRmw && (op.rmw == RmwKind::kMax || op.rmw == RmwKind::kMin);
+    const std::string carrier =
+        std::string(ordered && IsSignedInteger(dtype) ? "i" : "u") + std::to_string(bits);
+    const std::string type = TypeName(dtype);
+    const std::string address =
+        "reinterpret_cast<" + carrier + "*>(" + In(op, 0) + " + " + In(op, 1) + ")";
+    const auto value = [&](size_t i) { return carrier + "(" + In(op, i) + ")"; };
+    if (releases) Line("__threadfence();");
+    switch (op.kind) {
+      case OpKind::kAtomicLoad:
+        Define(op, type + "(*static_cast<volatile " + carrier + "*>(" + address + "))");
+        break;
+      case OpKind::kAtomicStore:
+        Line("*static_cast<volatile " + carrier + "*>(" + address + ") = " + value(2) + ";");
+        break;
+      case OpKind::kAtomicRmw: {
+        static constexpr const char* kNames[] = {"Exch", "Add", "Max", "Min", "And", "Or", "Xor"};
+        Define(op, type + "(atomic" + kNames[static_cast<size_t>(op.rmw)] + "(" + address + ", " +
+                       value(2) + "))");
+        break;
+      }
+      default:
+        Define(op, type + "(atomicCAS(" + address + ", " + value(2) + ", " + value(3) + "))");
+        Line("const bool " + Name(op.results[1]) + " = " + Name(op.results[0]) +
+             " == " + In(op, 2) + ";");
+        break;
+    }
+    if (acquires) Line("__threadfence();");
   }
 
   void Leave(const std::string& condition, const std::string& arguments) {
@@ -418,11 +469,19 @@ class Emitter {
       case OpKind::kMemOffset:
         return Line(TypeOf(op.results[0]) + " const " + Name(op.results[0]) + " = " + In(op, 0) +
                     " + " + In(op, 1) + ";");
+      case OpKind::kMemCast:
+        return Line(TypeOf(op.results[0]) + " const " + Name(op.results[0]) +
+                    " = reinterpret_cast<" + TypeOf(op.results[0]) + ">(" + In(op, 0) + ");");
       case OpKind::kLoad:
       case OpKind::kStore:
       case OpKind::kGather:
       case OpKind::kScatter:
         return EmitAccess(op);
+      case OpKind::kAtomicLoad:
+      case OpKind::kAtomicStore:
+      case OpKind::kAtomicRmw:
+      case OpKind::kAtomicCas:
+        return EmitAtomic(op);
       case OpKind::kSplat:
       case OpKind::kShuffle:
       case OpKind::kExtractLane:
@@ -465,7 +524,7 @@ class Emitter {
                          std::to_string(op.index) + ", " + std::to_string(op.axis) + ", " +
                          In(op, 1) + ", " + In(op, 2));
       case OpKind::kPoll:
-        return Leave("args.cancel != nullptr && *args.cancel != 0", "5, 0u, -1, 0, 0, 0");
+        return Leave("args.cancel != nullptr && *args.cancel != 0", "5, 0u, -1, -1, 0, 0");
       case OpKind::kOverlap:
       case OpKind::kSameView:
       case OpKind::kAlloc:

@@ -202,6 +202,31 @@ TEST(EmitCudaTest, EveryDTypeCompiles) {
   ExpectCubin("tile { " + views + " %z: index = const 0 " + body + "}");
 }
 
+TEST(EmitCudaTest, AtomicsCompile) {
+  std::string text = "tile { ";
+  std::string body = "%z: index = const 0 ";
+  int view = 0;
+  for (const std::string d : {"i32", "u32", "i64", "u64", "index"}) {
+    const std::string m = "%m" + std::to_string(view), p = m + "v";
+    text += "view " + d + " rank 1 read write ";
+    body += m + ": mem<" + d + "> = view_base {view=" + std::to_string(view++) + "} " + p + ": " +
+            d + " = atomic_load(" + m + ", %z) {order=acquire} ";
+    for (const char* kind : {"exchange", "add", "max", "min", "and", "or", "xor"}) {
+      body += p + kind + ": " + d + " = atomic_rmw." + kind + "(" + m + ", %z, " + p +
+              ") {order=acq_rel} ";
+    }
+    body += p + "c: " + d + ", " + p + "ok: bool = atomic_cas(" + m + ", %z, " + p + ", " + p +
+            ") {order=release} atomic_store(" + m + ", %z, " + p + "c) {order=release} ";
+  }
+  ExpectCubin(text + body + "}");
+}
+
+TEST(EmitCudaTest, ProductsThatRoundAreKept) {
+  const auto source = Emit("tile { %x: f32 = const 1.0 %y: f32 = binary.mul(%x, %x) {rounds} }");
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(source->text, HasSubstr("__fmul_rn("));
+}
+
 TEST(EmitCudaTest, TextIsReadable) {
   const auto source = Emit(kReduction);
   ASSERT_TRUE(source.ok()) << source.status();

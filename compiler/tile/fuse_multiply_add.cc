@@ -8,8 +8,10 @@ namespace {
 // The multiplication that defines a value, if fusing it is allowed.
 const Op* ProductOf(const Program& program, Id id) {
   const Op* op = program.definition(id);
-  if (op == nullptr || op->kind != OpKind::kBinary || op->binary != BinaryKind::kMul)
+  if (op == nullptr || op->kind != OpKind::kBinary || op->binary != BinaryKind::kMul ||
+      op->rounds) {
     return nullptr;
+  }
   return op;
 }
 
@@ -29,7 +31,7 @@ class Fuser {
 
  private:
   void Fuse(Op* op, Block* block) {
-    if (op->kind != OpKind::kBinary) return;
+    if (op->kind != OpKind::kBinary || op->rounds) return;
     if (op->binary != BinaryKind::kAdd && op->binary != BinaryKind::kSub) return;
     const DType dtype = program_->type(op->results[0]).dtype;
     if (dtype != DType::kF32 && dtype != DType::kF64) return;

@@ -76,6 +76,16 @@ constexpr int kCombineCount = 0
 #include "compiler/ir/kinds.def"
 #undef INTENT_COMBINE
     ;
+constexpr int kRmwCount = 0
+#define INTENT_RMW(name, text) +1
+#include "compiler/ir/kinds.def"
+#undef INTENT_RMW
+    ;
+constexpr int kOrderCount = 0
+#define INTENT_ORDER(name, text) +1
+#include "compiler/ir/kinds.def"
+#undef INTENT_ORDER
+    ;
 constexpr OpKind kKinds[] = {
 #define INTENT_TILE_OP(name, text, regions) OpKind::name,
 #include "compiler/tile/tile_ops.def"
@@ -242,12 +252,13 @@ class Parser {
     while (ok() && !Accept("}")) {
       const std::string key = Take();
       if (key == "strided" || key == "mask" || key == "fill" || key == "approximate" ||
-          key == "flush_to_zero" || key == "unroll") {
+          key == "flush_to_zero" || key == "unroll" || key == "rounds") {
         op->has_stride |= key == "strided";
         op->has_mask |= key == "mask";
         op->has_fill |= key == "fill";
         op->approximate |= key == "approximate";
         op->flush_to_zero |= key == "flush_to_zero";
+        op->rounds |= key == "rounds";
         if (key == "unroll") op->index = 1;
         continue;
       }
@@ -258,6 +269,11 @@ class Parser {
           if (!op->lanes.empty()) Expect(",");
           op->lanes.push_back(Small());
         }
+      } else if (key == "order") {
+        const std::string name = Take();
+        const auto order = KindFromName<MemoryOrder>(name, kOrderCount);
+        if (!order) Fail("unknown order '" + name + "'");
+        op->order = order.value_or(MemoryOrder::kRelaxed);
       } else if (key == "axis" || key == "other") {
         op->axis = Small();
       } else if (key == "status") {
@@ -291,6 +307,10 @@ class Parser {
       const auto kind = KindFromName<CombineKind>(sub, kCombineCount);
       known = kind.has_value();
       op->combine = kind.value_or(CombineKind::kAdd);
+    } else if (op->kind == OpKind::kAtomicRmw) {
+      const auto kind = KindFromName<RmwKind>(sub, kRmwCount);
+      known = kind.has_value();
+      op->rmw = kind.value_or(RmwKind::kExchange);
     }
     if (!known) Fail("unknown kind '" + name + "'");
   }

@@ -56,6 +56,12 @@ constexpr char kEveryShape[] = R"(tile {
   } () {
     yield
   }
+  %32: mem<u32> = mem_cast(%0)
+  %33: u32 = atomic_load(%32, %5) {order=acquire}
+  atomic_store(%32, %5, %33) {order=release} @4
+  %34: u32 = atomic_rmw.max(%32, %5, %33) {order=relaxed}
+  %35: u32, %36: bool = atomic_cas(%32, %5, %33, %34) {order=acq_rel}
+  %37: f32 = binary.mul(%7, %7) {rounds}
 }
 )";
 
@@ -90,6 +96,8 @@ TEST(ParseTest, MistakesNameTheirLine) {
   expect("tile { %0: f16 = const 1.5 }", "as bits");
   expect("tile { %0: i8 = const 0x }", "bad bits");
   expect("tile { poll {colour=1} }", "unknown attribute");
+  expect("tile { poll {order=later} }", "unknown order 'later'");
+  expect("tile { %i: index = const 0 %a: index = atomic_rmw.sub(%i, %i, %i) }", "unknown kind");
 }
 
 TEST(ParseTest, NestingIsBounded) {

@@ -101,10 +101,17 @@ class Printer {
         flag("mask", op.has_mask);
         flag("fill", op.has_fill);
         break;
+      case OpKind::kAtomicLoad:
+      case OpKind::kAtomicStore:
+      case OpKind::kAtomicRmw:
+      case OpKind::kAtomicCas:
+        parts.push_back("order=" + std::string(intent::NameOf(op.order)));
+        break;
       case OpKind::kUnary:
       case OpKind::kBinary:
         flag("approximate", op.approximate);
         flag("flush_to_zero", op.flush_to_zero);
+        flag("rounds", op.rounds);
         break;
       case OpKind::kExtractLane:
         number("lane", op.index);
@@ -126,6 +133,7 @@ class Printer {
       case OpKind::kConst:
       case OpKind::kAlloc:
       case OpKind::kMemOffset:
+      case OpKind::kMemCast:
       case OpKind::kSplat:
       case OpKind::kIota:
       case OpKind::kCompare:
@@ -159,6 +167,7 @@ class Printer {
     if (op.kind == OpKind::kBinary) text_ += "." + std::string(intent::NameOf(op.binary));
     if (op.kind == OpKind::kCompare) text_ += "." + std::string(intent::NameOf(op.compare));
     if (op.kind == OpKind::kReduceLanes) text_ += "." + std::string(intent::NameOf(op.combine));
+    if (op.kind == OpKind::kAtomicRmw) text_ += "." + std::string(intent::NameOf(op.rmw));
     if (op.kind == OpKind::kConst) text_ += " " + Literal(op.constant);
     if (!op.operands.empty() || !op.regions.empty())
       text_ += "(" + List(op.operands, [&](Id id) { return Use(id); }) + ")";

@@ -14,8 +14,8 @@
 //   }
 //
 // Kinds of parametrised operations follow a dot: unary.exp, binary.add, compare.lt,
-// reduce_lanes.add. Constants are their bits: const 0x3f800000, decimal for integers. @ gives the
-// ordinal of the KIR operation that an operation serves.
+// reduce_lanes.add, atomic_rmw.max. Constants are their bits: const 0x3f800000, decimal for
+// integers. @ gives the ordinal of the KIR operation that an operation serves.
 
 #include <string>
 

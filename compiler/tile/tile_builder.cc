@@ -31,6 +31,7 @@ std::string KeyOf(const Op& op, const Type& result) {
   AppendKey(&key, op.combine);
   AppendKey(&key, op.approximate);
   AppendKey(&key, op.flush_to_zero);
+  AppendKey(&key, op.rounds);
   AppendKey(&key, op.index);
   AppendKey(&key, op.axis);
   for (int32_t lane : op.lanes) AppendKey(&key, lane);
@@ -172,6 +173,33 @@ Id TileBuilder::MemOffset(Id mem, Id elements) {
   return Pure(OpKind::kMemOffset, {mem, elements}, type(mem));
 }
 
+Id TileBuilder::MemCast(Id mem, DType dtype) {
+  if (type(mem).dtype == dtype) return mem;
+  return Pure(OpKind::kMemCast, {mem}, Type::Mem(dtype));
+}
+
+Id TileBuilder::AtomicLoad(Id mem, Id offset, MemoryOrder order) {
+  Op* op = Append(OpKind::kAtomicLoad, {mem, offset}, {Type::Scalar(type(mem).dtype)});
+  op->order = order;
+  return op->results[0];
+}
+void TileBuilder::AtomicStore(Id mem, Id offset, Id value, MemoryOrder order) {
+  Append(OpKind::kAtomicStore, {mem, offset, value}, {})->order = order;
+}
+Id TileBuilder::AtomicRmw(RmwKind kind, Id mem, Id offset, Id value, MemoryOrder order) {
+  Op* op = Append(OpKind::kAtomicRmw, {mem, offset, value}, {Type::Scalar(type(mem).dtype)});
+  op->rmw = kind;
+  op->order = order;
+  return op->results[0];
+}
+TileBuilder::Exchanged TileBuilder::AtomicCas(Id mem, Id offset, Id expected, Id desired,
+                                              MemoryOrder order) {
+  Op* op = Append(OpKind::kAtomicCas, {mem, offset, expected, desired},
+                  {Type::Scalar(type(mem).dtype), Type::Scalar(DType::kBool)});
+  op->order = order;
+  return {op->results[0], op->results[1]};
+}
+
 Id TileBuilder::Load(Id mem, Id offset, int32_t lanes, Id stride, Id mask, Id fill) {
   std::vector<Id> operands{mem, offset};
   const std::optional<int64_t> fixed = lanes == 1 ? 0 : IndexConstant(stride);
@@ -277,6 +305,14 @@ Id TileBuilder::Binary(BinaryKind kind, Id a, Id b, bool approximate, bool flush
     op->binary = kind;
     op->approximate = approximate;
     op->flush_to_zero = flush_to_zero;
+  });
+}
+
+Id TileBuilder::Rounded(BinaryKind kind, Id a, Id b) {
+  Match(&a, &b);
+  return Pure(OpKind::kBinary, {a, b}, type(a), [&](Op* op) {
+    op->binary = kind;
+    op->rounds = true;
   });
 }
 

@@ -51,6 +51,7 @@ class TileBuilder {
   Id Alloc(DType dtype, Id count);
   Id StackAlloc(DType dtype, int64_t count);
   Id MemOffset(Id mem, Id elements);
+  Id MemCast(Id mem, DType dtype);
   // A tile of `lanes` elements at mem[offset + l*stride]; stride is a constant index or a dynamic
   // one.
   Id Load(Id mem, Id offset, int32_t lanes, Id stride, Id mask = kNoId, Id fill = kNoId);
@@ -58,11 +59,22 @@ class TileBuilder {
   Id Gather(Id mem, Id offsets, Id mask = kNoId, Id fill = kNoId);
   void Scatter(Id mem, Id offsets, Id value, Id mask = kNoId);
 
+  // Atomics on the element at mem[offset], an integer.
+  Id AtomicLoad(Id mem, Id offset, MemoryOrder order);
+  void AtomicStore(Id mem, Id offset, Id value, MemoryOrder order);
+  Id AtomicRmw(RmwKind kind, Id mem, Id offset, Id value, MemoryOrder order);
+  struct Exchanged {
+    Id old, success;
+  };
+  Exchanged AtomicCas(Id mem, Id offset, Id expected, Id desired, MemoryOrder order);
+
   // Elementwise; a scalar operand is splat to the lanes of the other.
   Id Splat(Id scalar, int32_t lanes);
   Id Iota(int32_t lanes);
   Id Unary(UnaryKind kind, Id x, bool approximate = false, bool flush_to_zero = false);
   Id Binary(BinaryKind kind, Id a, Id b, bool approximate = false, bool flush_to_zero = false);
+  // A floating operation that is rounded on its own: no multiply-add takes it in.
+  Id Rounded(BinaryKind kind, Id a, Id b);
   Id Compare(CompareKind kind, Id a, Id b);
   Id Fma(Id a, Id b, Id c);
   Id Select(Id condition, Id a, Id b);

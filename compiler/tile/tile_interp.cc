@@ -47,6 +47,27 @@ BinaryKind BinaryOf(CombineKind kind) {
   return BinaryKind::kAdd;
 }
 
+BinaryKind BinaryOf(RmwKind kind) {
+  switch (kind) {
+    case RmwKind::kAdd:
+      return BinaryKind::kAdd;
+    case RmwKind::kMax:
+      return BinaryKind::kMaximum;
+    case RmwKind::kMin:
+      return BinaryKind::kMinimum;
+    case RmwKind::kAnd:
+      return BinaryKind::kAnd;
+    case RmwKind::kOr:
+      return BinaryKind::kOr;
+    case RmwKind::kXor:
+      return BinaryKind::kXor;
+    case RmwKind::kExchange:
+      break;
+  }
+  INTENT_UNREACHABLE() << "an exchange combines nothing";
+  return BinaryKind::kAdd;
+}
+
 class Interpreter {
  public:
   Interpreter(const Program& program, const intent_call* call)
@@ -149,7 +170,7 @@ class Interpreter {
   char* Allocate(const Op& op, int64_t count, Scratch* scratch) {
     const int64_t size = StorageBytes(TypeOut(op).dtype);
     if (count < 0 || count > kScratchLimit / size) {
-      Fail(op, INTENT_NO_MEMORY, -1, 0, count, 0);
+      Fail(op, INTENT_NO_MEMORY, -1, -1, count, 0);
       return nullptr;
     }
     constexpr int64_t kAlign = 64;
@@ -189,6 +210,27 @@ class Interpreter {
       }
     }
     if (!stores) values_[op.results[0]].lanes = std::move(loaded);
+  }
+
+  // One thread runs everything, so each order is sequentially consistent here.
+  void RunAtomic(const Op& op) {
+    const DType dtype = program_.type(op.operands[0]).dtype;
+    char* address = In(op, 0).memory + IndexIn(op, 1) * StorageBytes(dtype);
+    const ScalarValue old = numerics::LoadScalar(dtype, address);
+    if (op.kind == OpKind::kAtomicLoad) return Set(op, old);
+    const ScalarValue operand = In(op, 2).lanes[0];
+    if (op.kind == OpKind::kAtomicStore) return numerics::StoreScalar(operand, address);
+    if (op.kind == OpKind::kAtomicRmw) {
+      numerics::StoreScalar(op.rmw == RmwKind::kExchange
+                                ? operand
+                                : numerics::EvalBinary(BinaryOf(op.rmw), old, operand),
+                            address);
+      return Set(op, old);
+    }
+    const bool success = old == operand;
+    if (success) numerics::StoreScalar(In(op, 3).lanes[0], address);
+    Set(op, old);
+    values_[op.results[1]].lanes = {MakeBool(success)};
   }
 
   bool Overlap(const Op& op) const {
@@ -272,11 +314,18 @@ class Interpreter {
       }
       case OpKind::kMemOffset:
         return SetMemory(op, In(op, 0).memory + IndexIn(op, 1) * StorageBytes(TypeOut(op).dtype));
+      case OpKind::kMemCast:
+        return SetMemory(op, In(op, 0).memory);
       case OpKind::kLoad:
       case OpKind::kStore:
       case OpKind::kGather:
       case OpKind::kScatter:
         return RunAccess(op);
+      case OpKind::kAtomicLoad:
+      case OpKind::kAtomicStore:
+      case OpKind::kAtomicRmw:
+      case OpKind::kAtomicCas:
+        return RunAtomic(op);
       case OpKind::kSplat:
         return SetLanes(op, [&](size_t) { return In(op, 0).lanes[0]; });
       case OpKind::kIota:
@@ -336,7 +385,7 @@ class Interpreter {
         return;
       case OpKind::kPoll:
         if (call_->cancel != nullptr && *call_->cancel != 0) {
-          Fail(op, INTENT_CANCELLED, -1, 0, 0, 0);
+          Fail(op, INTENT_CANCELLED, -1, -1, 0, 0);
         }
         return;
     }

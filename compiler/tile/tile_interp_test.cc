@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "compiler/tile/parse.h"
 #include "compiler/tile/verify_tile.h"
 
@@ -89,6 +91,38 @@ TEST(TileInterpTest, APollEndsEndlessLoops) {
             INTENT_CANCELLED);
 }
 
+TEST(TileInterpTest, AtomicsGiveTheOldElement) {
+  Call run({0, 0, 0, 0});
+  EXPECT_EQ(run(R"(tile {
+    view f32 rank 1 read write
+    %f: mem<f32> = view_base {view=0}
+    %m: mem<i32> = mem_cast(%f)
+    %0: index = const 0
+    %1: index = const 1
+    %2: index = const 2
+    %3: index = const 3
+    %five: i32 = const 5
+    %low: i32 = const -2
+    atomic_store(%m, %0, %five) {order=release}
+    %a: i32 = atomic_rmw.min(%m, %0, %low) {order=acq_rel}
+    %b: i32, %yes: bool = atomic_cas(%m, %0, %low, %five) {order=acquire}
+    %c: i32, %no: bool = atomic_cas(%m, %0, %low, %low) {order=relaxed}
+    %d: i32 = atomic_load(%m, %0) {order=acquire}
+    %sum: i32 = binary.add(%a, %b)
+    %s: i32 = cast(%yes)
+    %t: i32 = cast(%no)
+    %both: i32 = binary.sub(%s, %t)
+    atomic_store(%m, %1, %sum) {order=relaxed}
+    atomic_store(%m, %2, %both) {order=relaxed}
+    %e: i32 = atomic_rmw.exchange(%m, %3, %d) {order=relaxed}
+    %g: i32 = atomic_rmw.xor(%m, %3, %c) {order=relaxed}
+  })"),
+            INTENT_OK);
+  std::vector<int32_t> got(4);
+  std::memcpy(got.data(), run.data.data(), 16);
+  EXPECT_EQ(got, (std::vector<int32_t>{5, 3, 1, 0}));
+}
+
 TEST(TileInterpTest, HostileAllocationsAreRefused) {
   Call run({0});
   EXPECT_EQ(run(R"(tile {
@@ -97,6 +131,7 @@ TEST(TileInterpTest, HostileAllocationsAreRefused) {
     %m: mem<f64> = alloc(%n)
   })"),
             INTENT_NO_MEMORY);
+  EXPECT_EQ(run.error.axis, -1);
 }
 
 }  // namespace

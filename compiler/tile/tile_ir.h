@@ -67,8 +67,11 @@ struct Op {
   BinaryKind binary = BinaryKind::kAdd;
   CompareKind compare = CompareKind::kEq;
   CombineKind combine = CombineKind::kAdd;
+  RmwKind rmw = RmwKind::kExchange;
+  MemoryOrder order = MemoryOrder::kRelaxed;
   bool approximate = false;
   bool flush_to_zero = false;
+  bool rounds = false;      // kBinary: an explicit rounding boundary (seed 000 chapter 5.5)
   bool has_stride = false;  // kLoad, kStore
   bool has_mask = false;    // kLoad, kStore, kGather, kScatter
   bool has_fill = false;    // kLoad, kGather

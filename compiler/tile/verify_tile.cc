@@ -186,6 +186,31 @@ class Verifier {
     if (op.has_fill) Require(In(op, next++) == value, op, "the fill");
   }
 
+  void CheckAtomic(const Op& op) {
+    const size_t values = op.kind == OpKind::kAtomicLoad  ? 0
+                          : op.kind == OpKind::kAtomicCas ? 2
+                                                          : 1;
+    const size_t results = op.kind == OpKind::kAtomicStore ? 0
+                           : op.kind == OpKind::kAtomicCas ? 2
+                                                           : 1;
+    Shape(op, 2 + values, 2 + values, results);
+    if (!ok()) return;
+    const DType dtype = In(op, 0).dtype;
+    Require(In(op, 0).IsMem() && IsInteger(dtype) && BitWidth(dtype) >= 8 && BitWidth(dtype) <= 64,
+            op, "operand 0 is a mem of integers of 8 to 64 bits");
+    Require(IsIndexScalar(In(op, 1)), op, "the offset");
+    const Type element = Type::Scalar(dtype);
+    for (size_t i = 0; i < values; ++i) Require(In(op, 2 + i) == element, op, "the mem's dtype");
+    if (results > 0) Require(Out(op) == element, op, "gives the element");
+    if (results > 1) {
+      Require(IsBoolScalar(program_.type(op.results[1])), op, "says whether it succeeded");
+    }
+    const bool acquires = op.order == MemoryOrder::kAcquire || op.order == MemoryOrder::kAcqRel;
+    const bool releases = op.order == MemoryOrder::kRelease || op.order == MemoryOrder::kAcqRel;
+    if (op.kind == OpKind::kAtomicLoad) Require(!releases, op, "a load does not release");
+    if (op.kind == OpKind::kAtomicStore) Require(!acquires, op, "a store does not acquire");
+  }
+
   void CheckElementwise(const Op& op) {
     size_t operands = 1;
     if (op.kind == OpKind::kBinary || op.kind == OpKind::kCompare) operands = 2;
@@ -337,11 +362,24 @@ class Verifier {
                   "mem, index -> mem");
         }
         return;
+      case OpKind::kMemCast:
+        Shape(op, 1, 1, 1);
+        if (ok()) {
+          Require(In(op, 0).IsMem() && Out(op).IsMem() &&
+                      StorageBytes(In(op, 0).dtype) == StorageBytes(Out(op).dtype),
+                  op, "a mem whose elements take as many bytes");
+        }
+        return;
       case OpKind::kLoad:
       case OpKind::kStore:
       case OpKind::kGather:
       case OpKind::kScatter:
         return CheckAccess(op);
+      case OpKind::kAtomicLoad:
+      case OpKind::kAtomicStore:
+      case OpKind::kAtomicRmw:
+      case OpKind::kAtomicCas:
+        return CheckAtomic(op);
       case OpKind::kSplat:
       case OpKind::kUnary:
       case OpKind::kBinary:

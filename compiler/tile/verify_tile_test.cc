@@ -19,6 +19,8 @@ constexpr char kHead[] = R"(tile {
   %v: f32x4 = splat(%x)
   %p: boolx4 = splat(%c)
   %k: i32x4 = const 2
+  %u: u32 = const 2
+  %w: mem<u32> = mem_cast(%m)
 )";
 
 absl::Status Check(const std::string& tail) {
@@ -34,7 +36,11 @@ TEST(VerifyTileTest, GoodPrograms) {
         "%a: mem<f32> = select(%c, %m, %m)",
         "%a: f32 = for(%i, %i, %i, %x) (%j: index, %y: f32) { yield(%y) }", "%a: i64x4 = cast(%v)",
         "%a: f32x4 = bitcast(%k)", "%a: f32x2 = shuffle(%v) {lanes=[3, 3]}",
-        "parallel(%i, %i, %i) (%b: index, %e: index) { yield }"}) {
+        "parallel(%i, %i, %i) (%b: index, %e: index) { yield }", "%a: mem<i32> = mem_cast(%m)",
+        "%a: f32x4 = binary.mul(%v, %v) {rounds}", "%a: u32 = atomic_load(%w, %i) {order=acquire}",
+        "atomic_store(%w, %i, %u) {order=release}",
+        "%a: u32 = atomic_rmw.xor(%w, %i, %u) {order=acq_rel}",
+        "%a: u32, %b: bool = atomic_cas(%w, %i, %u, %u) {order=release}"}) {
     EXPECT_TRUE(Check(tail).ok()) << tail << "\n" << Check(tail);
   }
 }
@@ -51,6 +57,21 @@ TEST(VerifyTileTest, EveryRuleHasABadProgram) {
            "%a: mem<f32> = stack_alloc {count=0}",
            "%a: mem<f32> = alloc(%x)",
            "%a: mem<f64> = mem_offset(%m, %i)",
+           "%a: mem<u16> = mem_cast(%m)",
+           "%a: mem<f32> = mem_cast(%i)",
+           "%a: u32 = atomic_load(%w, %i) {order=release}",
+           "%a: f32 = atomic_load(%m, %i) {order=relaxed}",
+           "%a: i32 = atomic_load(%w, %i) {order=relaxed}",
+           "%a: u32 = atomic_load(%w, %u) {order=relaxed}",
+           "atomic_store(%w, %i, %u) {order=acquire}",
+           "atomic_store(%w, %i, %x) {order=relaxed}",
+           "atomic_store(%w, %i) {order=relaxed}",
+           "%a: u32 = atomic_rmw.add(%w, %i, %i) {order=relaxed}",
+           "%a: f32 = atomic_rmw.add(%m, %i, %x) {order=relaxed}",
+           "atomic_rmw.add(%w, %i, %u) {order=relaxed}",
+           "%a: u32 = atomic_cas(%w, %i, %u, %u) {order=relaxed}",
+           "%a: u32, %b: u32 = atomic_cas(%w, %i, %u, %u) {order=relaxed}",
+           "%a: u32, %b: bool = atomic_cas(%w, %i, %u) {order=relaxed}",
            "%a: f64x4 = load(%m, %i) {stride=1}",
            "%a: f32x4 = load(%m, %x) {stride=1}",
            "%a: f32x4 = load(%m, %i, %c) {stride=1 mask}",
