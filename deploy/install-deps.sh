@@ -17,6 +17,8 @@ debian_packages=(
   zlib1g-dev libzstd-dev libxml2-dev libedit-dev libffi-dev libcurl4-openssl-dev
   # Tests; libmpfr computes the reference values of mathematical functions.
   libgtest-dev libgmock-dev libmpfr-dev
+  # Tests of AArch64 objects on other machines.
+  gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
   # The Python package.
   python3-dev python3-venv
 )

@@ -141,9 +141,18 @@ V IntegerToFloat(const Lanes& l, DType from, DType to, V x, bool saturate) {
   const auto convert = [&](V integer, llvm::Type* type) {
     return is_signed ? b.CreateSIToFP(integer, type) : b.CreateUIToFP(integer, type);
   };
-  if (to == DType::kF64) return convert(x, l.DoubleOf(x));
-  if (to == DType::kF32) return convert(x, l.FloatOf(x));
   const int bits = BitWidth(from);
+  if (to == DType::kF64) return convert(x, l.DoubleOf(x));
+  if (to == DType::kF32 && bits == 64 && Lanes::Count(x) > 1 && l.facts.aarch64) {
+    // LLVM 19 would go by way of f64 and round twice. What f64 cannot hold is rounded to odd.
+    V low = b.CreateAnd(x, l.I(x, 0x7ff));
+    V odd = b.CreateOr(b.CreateSub(x, low),
+                       l.Select(b.CreateICmpEQ(low, l.I(x, 0)), l.I(x, 0), l.I(x, 0x800)));
+    V exact = convert(odd, l.DoubleOf(x));
+    V near = convert(x, l.DoubleOf(x));
+    return l.Narrow(l.Select(b.CreateFCmpOLT(l.Abs(near), l.F(near, 0x1p53)), near, exact));
+  }
+  if (to == DType::kF32) return convert(x, l.FloatOf(x));
   if (bits <= 16) return l.FromF32(to, convert(x, l.FloatOf(x)), saturate);
   if (bits <= 32) return l.FromF64(to, convert(x, l.DoubleOf(x)), saturate);
   // 64 bits: what a double cannot hold is folded into one bit far below the destination's last.

@@ -68,6 +68,8 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Tar
       found->createTargetMachine(names.triple, names.cpu, names.features, options,
                                  llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
   if (machine == nullptr) return absl::InternalError("LLVM made no target machine");
+  // One instruction selector everywhere: AArch64 would take another one for unoptimised code.
+  machine->setGlobalISel(false);
   return machine;
 }
 

@@ -41,26 +41,27 @@ enum intent_status {
   INTENT_BAD_STEP = 6, /* a domain's step is not positive, or a subregion leaves its source */
 };
 
+typedef struct intent_call intent_call;
 typedef struct intent_runtime intent_runtime;
 
 /* Runs task(context, begin, end) over a partition of [begin, end) into chunks of at least `grain`.
  * Returns the first nonzero result. */
-typedef int32_t (*intent_task)(void* context, const struct intent_call* call, void* arena,
-                               int64_t begin, int64_t end);
+typedef int32_t (*intent_task)(void* context, const intent_call* call, void* arena, int64_t begin,
+                               int64_t end);
 
 struct intent_runtime {
-  int32_t (*parallel_for)(const struct intent_call* call, intent_task task, void* context,
-                          int64_t begin, int64_t end, int64_t grain);
+  int32_t (*parallel_for)(const intent_call* call, intent_task task, void* context, int64_t begin,
+                          int64_t end, int64_t grain);
   /* Bump allocation of zeroed-by-nobody scratch, 64-byte aligned, from an arena; null beyond the
    * limit. A mark taken before may be restored after. A null arena means the calling thread's own.
    */
   void* (*arena_alloc)(void* arena, int64_t bytes);
   int64_t (*arena_mark)(void* arena);
   void (*arena_release)(void* arena, int64_t mark);
-  void* (*thread_arena)(const struct intent_call* call); /* the calling thread's arena */
+  void* (*thread_arena)(const intent_call* call); /* the calling thread's arena */
 };
 
-typedef struct intent_call {
+struct intent_call {
   const intent_view* views; /* one per view parameter, in order among views */
   const uint64_t*
       scalars; /* one per scalar parameter, in order among scalars; storage bits, zero-extended */
@@ -68,7 +69,7 @@ typedef struct intent_call {
       runtime; /* never null; a serial table runs everything on the caller's thread */
   const volatile int32_t* cancel; /* nonzero ends loops; may be null */
   intent_error* error;
-} intent_call;
+};
 
 typedef int32_t (*intent_entry)(const intent_call* call);
 

@@ -9,35 +9,53 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace intent {
 namespace {
 
+enum class Architecture : uint8_t { kNone, kX86, kArm };
+
 struct Base {
   std::string_view name;
   TargetKind kind;
-  int level;  // order among the levels of one architecture; 0: no extra features
+  Architecture architecture = Architecture::kNone;
+  int level = 0;  // order among the levels of one architecture
 };
 constexpr Base kBases[] = {
-    {"interp", TargetKind::kInterpreter, 0}, {"x86-64-v2", TargetKind::kCpu, 2},
-    {"x86-64-v3", TargetKind::kCpu, 3},      {"x86-64-v4", TargetKind::kCpu, 4},
-    {"aarch64", TargetKind::kCpu, 0},        {"sm_80", TargetKind::kCuda, 0},
-    {"sm_86", TargetKind::kCuda, 0},         {"sm_87", TargetKind::kCuda, 0},
-    {"sm_89", TargetKind::kCuda, 0},         {"sm_90", TargetKind::kCuda, 0},
-    {"sm_90a", TargetKind::kCuda, 0},        {"sm_100", TargetKind::kCuda, 0},
-    {"sm_100a", TargetKind::kCuda, 0},       {"sm_103", TargetKind::kCuda, 0},
-    {"sm_103a", TargetKind::kCuda, 0},       {"sm_120", TargetKind::kCuda, 0},
-    {"sm_120a", TargetKind::kCuda, 0},
+    {"interp", TargetKind::kInterpreter},
+    {"x86-64-v2", TargetKind::kCpu, Architecture::kX86, 2},
+    {"x86-64-v3", TargetKind::kCpu, Architecture::kX86, 3},
+    {"x86-64-v4", TargetKind::kCpu, Architecture::kX86, 4},
+    {"aarch64", TargetKind::kCpu, Architecture::kArm, 8},
+    {"sm_80", TargetKind::kCuda},
+    {"sm_86", TargetKind::kCuda},
+    {"sm_87", TargetKind::kCuda},
+    {"sm_89", TargetKind::kCuda},
+    {"sm_90", TargetKind::kCuda},
+    {"sm_90a", TargetKind::kCuda},
+    {"sm_100", TargetKind::kCuda},
+    {"sm_100a", TargetKind::kCuda},
+    {"sm_103", TargetKind::kCuda},
+    {"sm_103a", TargetKind::kCuda},
+    {"sm_120", TargetKind::kCuda},
+    {"sm_120a", TargetKind::kCuda},
 };
 
-// Features beyond a level, each with the least level that it makes sense on.
+// Features beyond a level, each with the least level that it makes sense on. Their names are
+// LLVM's.
 struct Feature {
   std::string_view name;
+  Architecture architecture;
   int level;
 };
 constexpr Feature kFeatures[] = {
-    {"avx512bf16", 4}, {"avx512fp16", 4}, {"avx512vbmi", 4}, {"avx512vnni", 4}, {"avxvnni", 3},
+    {"avx512bf16", Architecture::kX86, 4}, {"avx512fp16", Architecture::kX86, 4},
+    {"avx512vbmi", Architecture::kX86, 4}, {"avx512vnni", Architecture::kX86, 4},
+    {"avxvnni", Architecture::kX86, 3},    {"lse", Architecture::kArm, 8},
 };
 
 const Base* FindBase(std::string_view name) {
@@ -52,6 +70,10 @@ const Feature* FindFeature(std::string_view name) {
     if (feature.name == name) return &feature;
   }
   return nullptr;
+}
+
+bool Serves(const Base& base, const Feature& feature) {
+  return base.architecture == feature.architecture && base.level >= feature.level;
 }
 
 std::string Table() {
@@ -86,6 +108,7 @@ Target DetectHost() {
   add("avxvnni", (a1 >> 4) & 1);
 #elif defined(__aarch64__)
   target.base = "aarch64";
+  if ((getauxval(AT_HWCAP) & HWCAP_ATOMICS) != 0) target.features.emplace_back("lse");
 #else
   target.kind = TargetKind::kInterpreter;
   target.base = "interp";
@@ -115,10 +138,10 @@ absl::StatusOr<Target> ParseTarget(std::string_view text) {
   target.base = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
     const Feature* feature = FindFeature(parts[i]);
-    if (feature == nullptr || base->level < feature->level) {
+    if (feature == nullptr || !Serves(*base, *feature)) {
       std::vector<std::string> known;
       for (const Feature& f : kFeatures) {
-        if (base->level >= f.level) known.emplace_back(f.name);
+        if (Serves(*base, f)) known.emplace_back(f.name);
       }
       return absl::InvalidArgumentError(
           absl::StrCat("target ", parts[0], " has no feature '", parts[i], "'; it has ",
@@ -143,8 +166,8 @@ std::string MissingOnHost(const Target& target) {
   if (target.kind == TargetKind::kCuda) return "a CUDA device";
   const Base* wanted = FindBase(target.base);
   const Base* present = FindBase(host.base);
-  const bool same_architecture = (target.base == "aarch64") == (host.base == "aarch64");
-  if (wanted == nullptr || !same_architecture || wanted->level > present->level) {
+  if (wanted == nullptr || wanted->architecture != present->architecture ||
+      wanted->level > present->level) {
     return target.base;
   }
   std::vector<std::string> missing;
@@ -157,19 +180,21 @@ std::string MissingOnHost(const Target& target) {
 }
 
 LlvmTargetNames LlvmNames(const Target& target) {
-  if (target.base == "aarch64") return {"aarch64-unknown-linux-gnu", "generic", "+neon"};
-  std::string features;
+  const bool arm = FindBase(target.base)->architecture == Architecture::kArm;
+  // Atomics are instructions, not calls of helpers that pick one at run time.
+  std::string features = arm ? "+neon,-outline-atomics" : "";
   for (const std::string& feature : target.features) {
     absl::StrAppend(&features, features.empty() ? "+" : ",+", feature);
   }
+  if (arm) return {"aarch64-unknown-linux-gnu", "generic", features};
   return {"x86_64-unknown-linux-gnu", target.base, features};
 }
 
 CpuFacts FactsOf(const Target& target) {
   CpuFacts facts;
-  if (target.base == "aarch64") {
+  if (target.base == "aarch64") {  // NEON always multiplies and adds with one rounding
     facts.vector_registers = 32;
-    facts.fma = true;
+    facts.fma = facts.aarch64 = true;
   } else if (target.base == "x86-64-v3") {
     facts.vector_bits = 256;
     facts.fma = facts.f16c = true;

@@ -3,10 +3,10 @@
 // Targets by names of our own table (decisions.md B.20): never raw strings to LLVM.
 //   "interp"                                     the interpreter
 //   "x86-64-v2" | "x86-64-v3" | "x86-64-v4"      an object for that level
-//   "native"                                     resolved by whoever executes to a level plus
-//   features "x86-64-v4+avx512bf16+avx512fp16" ...        a level with extra features of our table,
-//   sorted "aarch64"                                    a generic AArch64 object "sm_80" ...
-//   "sm_120", "sm_90a"               CUDA
+//   "native"                                     resolved by whoever executes to one of these
+//   "x86-64-v4+avx512bf16+avx512fp16" ...        a level with extra features of our table, sorted
+//   "aarch64" | "aarch64+lse"                    Armv8.0 with NEON; with atomic instructions
+//   "sm_80" ... "sm_120", "sm_90a"               CUDA
 // A Target is a value: parse, print, compare.
 
 #include <string>
@@ -50,6 +50,7 @@ struct CpuFacts {
   bool fma = false;
   bool f16c = false;
   bool avx512 = false;
+  bool aarch64 = false;
 };
 CpuFacts FactsOf(const Target& target);
 

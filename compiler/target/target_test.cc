@@ -9,7 +9,7 @@ namespace {
 TEST(TargetTest, EveryNameRoundTrips) {
   for (const char* name :
        {"interp", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "sm_80", "sm_90a", "sm_120",
-        "x86-64-v4+avx512bf16+avx512fp16", "x86-64-v3+avxvnni"}) {
+        "x86-64-v4+avx512bf16+avx512fp16", "x86-64-v3+avxvnni", "aarch64+lse"}) {
     const auto target = ParseTarget(name);
     ASSERT_TRUE(target.ok()) << target.status();
     EXPECT_EQ(target->ToString(), name);
@@ -23,8 +23,9 @@ TEST(TargetTest, FeaturesAreASet) {
 }
 
 TEST(TargetTest, UnknownNamesAreRefusedWithTheTable) {
-  for (const char* name : {"", "x86-64", "skylake", "sm_10", "x86-64-v4+", "x86-64-v4+sse9",
-                           "x86-64-v3+avx512bf16", "interp+avxvnni", "+avxvnni"}) {
+  for (const char* name :
+       {"", "x86-64", "skylake", "sm_10", "x86-64-v4+", "x86-64-v4+sse9", "x86-64-v3+avx512bf16",
+        "interp+avxvnni", "+avxvnni", "x86-64-v4+lse", "aarch64+avxvnni", "arm64", "sm_90+lse"}) {
     EXPECT_EQ(ParseTarget(name).status().code(), absl::StatusCode::kInvalidArgument) << name;
   }
   EXPECT_THAT(ParseTarget("skylake").status().message(), testing::HasSubstr("x86-64-v4"));
@@ -39,6 +40,17 @@ TEST(TargetTest, NativeIsTheHostAndRunsHere) {
   EXPECT_EQ(*ParseTarget(native->ToString()), *native);
 }
 
+TEST(TargetTest, NativeIsAsWideAsTheHost) {
+  // Of the levels that run here, none is wider than what "native" resolves to.
+  for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "aarch64+lse"}) {
+    const Target target = *ParseTarget(name);
+    if (!MissingOnHost(target).empty()) continue;
+    EXPECT_LE(FactsOf(target).vector_bits, FactsOf(HostTarget()).vector_bits) << name;
+    EXPECT_EQ(LlvmNames(target).triple, LlvmNames(HostTarget()).triple) << name;
+  }
+  EXPECT_NE(HostTarget().base, "native");
+}
+
 TEST(TargetTest, ForeignTargetsAreMissing) {
   EXPECT_NE(MissingOnHost(*ParseTarget("sm_90")), "");
   const bool arm = HostTarget().base == "aarch64";
@@ -51,6 +63,15 @@ TEST(TargetTest, WiderLevelsHaveWiderFacts) {
   EXPECT_EQ(FactsOf(*ParseTarget("x86-64-v3")).vector_bits, 256);
   EXPECT_TRUE(FactsOf(*ParseTarget("x86-64-v4")).avx512);
   EXPECT_EQ(LlvmNames(*ParseTarget("x86-64-v4+avx512bf16")).features, "+avx512bf16");
+}
+
+TEST(TargetTest, Aarch64HasNeonFusesAndCallsNoHelpers) {
+  const Target target = *ParseTarget("aarch64+lse");
+  EXPECT_EQ(FactsOf(target).vector_bits, 128);
+  EXPECT_EQ(FactsOf(target).vector_registers, 32);
+  EXPECT_TRUE(FactsOf(target).fma);
+  EXPECT_EQ(LlvmNames(target).triple, "aarch64-unknown-linux-gnu");
+  EXPECT_EQ(LlvmNames(target).features, "+neon,-outline-atomics,+lse");
 }
 
 }  // namespace

@@ -41,8 +41,9 @@ absl::StatusOr<std::unique_ptr<Executable>> MakeExecutable(const std::string& ma
   if (!target.ok()) return target.status();
   if (target->kind == TargetKind::kInterpreter) return MakeInterpreted(std::move(parsed), code);
   if (const std::string missing = MissingOnHost(*target); !missing.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("this host cannot run ", parsed.target(), ": ", missing));
+    return absl::FailedPreconditionError(absl::StrCat("the artifact is for ", parsed.target(),
+                                                      ", this host is ", HostTarget().ToString(),
+                                                      ": it lacks ", missing));
   }
   absl::StatusOr<std::unique_ptr<cpu::LoadedKernel>> kernel =
       cpu::LoadObject(code, parsed.entry_symbol());

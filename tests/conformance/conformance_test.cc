@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "compiler/numerics/scalar.h"
+#include "tests/support/emulator.h"
 #include "tests/support/kernel_runner.h"
 
 namespace intent::testing {
@@ -286,7 +287,12 @@ TEST_P(Conformance, EveryWayDoesWhatIsWritten) {
                      outcome, setup, parameter);
     }
     EXPECT_EQ(kernel->Disagreement(data, AllWays()), "");
+    EXPECT_EQ(kernel->Disagreement(data, EmulatedWays()), "");
   }
+}
+
+TEST(Emulation, RunsBesideTheOtherWays) {
+  if (!Emulator::Missing().empty()) GTEST_SKIP() << "no AArch64: " << Emulator::Missing();
 }
 
 INSTANTIATE_TEST_SUITE_P(Run, Conformance, ::testing::ValuesIn(Sections()),

@@ -19,6 +19,7 @@
 #include "compiler/tile/tile_interp.h"
 #include "compiler/tile/verify_tile.h"
 #include "compiler/verify/verify.h"
+#include "tests/support/emulator.h"
 
 namespace intent::testing {
 namespace {
@@ -55,6 +56,29 @@ Way CompiledWay(const std::string& target, int opt_level, int threads) {
   way.lowering.packed_contractions = optimise;
   way.lowering.fuse_multiply_add = optimise && facts.fma;
   return way;
+}
+
+Emulator& SharedEmulator() {
+  static Emulator emulator;
+  return emulator;
+}
+
+EmulatedCall CallOf(const Function& function, const CallData& data) {
+  EmulatedCall call;
+  for (const Allocation& allocation : data.allocations)
+    call.allocations.push_back(allocation.bytes);
+  size_t view = 0;
+  for (const Parameter& parameter : function.parameters) {
+    if (!parameter.type.IsView()) continue;
+    const ViewPlace& place = data.views[view++];
+    const int64_t size = StorageBytes(parameter.type.dtype());
+    call.views.push_back(
+        {place.allocation, place.offset * size, size, place.extents, place.strides});
+  }
+  for (const ScalarValue& scalar : data.scalars) {
+    call.scalars.push_back(static_cast<uint64_t>(scalar.bits));
+  }
+  return call;
 }
 
 // The structures of the C ABI over a call's own copy of the data.
@@ -159,6 +183,17 @@ const std::vector<Way>& AllWays() {
   return kWays;
 }
 
+const std::vector<Way>& EmulatedWays() {
+  static const std::vector<Way> kWays = [] {
+    std::vector<Way> ways;
+    if (MissingOnHost(*ParseTarget("aarch64")).empty() || !Emulator::Missing().empty()) return ways;
+    ways.push_back(CompiledWay("aarch64", 0, 1));
+    ways.push_back(CompiledWay("aarch64", 2, 1));
+    return ways;
+  }();
+  return kWays;
+}
+
 std::unique_ptr<TestKernel> TestKernel::Parse(const std::string& text, std::string* error) {
   ParsedModule parsed = ParseModule(text);
   if (!parsed.ok()) {
@@ -220,6 +255,7 @@ struct TestKernel::Ready {
   std::string refusal;
   std::unique_ptr<tile::Program> program;     // the tile interpreter's
   std::unique_ptr<cpu::LoadedKernel> kernel;  // compiled
+  std::string library;                        // compiled for another architecture
 };
 
 TestKernel::TestKernel() = default;
@@ -257,6 +293,12 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
     ready.refusal = "emit: " + std::string(object.status().message());
     return ready;
   }
+  if (!MissingOnHost(*ParseTarget(way.target)).empty()) {
+    auto library = SharedEmulator().Link(object->object);
+    if (!library.ok()) ready.refusal = "link: " + std::string(library.status().message());
+    if (library.ok()) ready.library = *std::move(library);
+    return ready;
+  }
   auto kernel = cpu::LoadObject(object->object, object->entry_symbol);
   if (!kernel.ok()) {
     ready.refusal = "load: " + std::string(kernel.status().message());
@@ -280,6 +322,20 @@ Outcome TestKernel::Run(const CallData& data, const Way& way) const {
     const intent_call call = {bound.views.data(), bound.scalars.data(), &cpu::SerialRuntime(),
                               nullptr, &bound.error};
     status = tile::Interpret(*ready.program, &call);
+  } else if (!ready.library.empty()) {
+    EmulatedCall call = CallOf(function(), data);
+    const auto run = SharedEmulator().Run(ready.library, &call);
+    if (!run.ok()) {
+      Outcome outcome;
+      outcome.failed = true;
+      outcome.message = std::string(run.status().message());
+      return outcome;
+    }
+    status = *run;
+    bound.error = call.error;
+    for (size_t i = 0; i < call.allocations.size(); ++i) {
+      bound.allocations[i].bytes = std::move(call.allocations[i]);
+    }
   } else {
     static KernelRuntime serial(1, kArenaBytes), threaded(4, kArenaBytes);
     KernelRuntime& runtime = way.threads > 1 ? threaded : serial;

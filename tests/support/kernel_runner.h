@@ -69,6 +69,8 @@ struct Way {
 // every level of this host, the lowest also unoptimised and the highest also quickly compiled and
 // threaded.
 const std::vector<Way>& AllWays();
+// Compiled code for AArch64, where an emulator runs it (emulator.h): slower than all the others.
+const std::vector<Way>& EmulatedWays();
 
 // A kernel, specialised. `text` must verify.
 class TestKernel {
