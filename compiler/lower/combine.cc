@@ -2,6 +2,7 @@
 // inlined.
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/diag/check.h"
 #include "compiler/lower/lowerer.h"
@@ -68,12 +69,24 @@ std::vector<Id> Lowerer::EvalRegion(const Block& block, const std::vector<Bindin
         break;
       }
       default:
-        LowerOp(*op);
+        INTENT_UNREACHABLE() << InfoOf(op->kind).name << " is not elementwise";
         break;
     }
   }
   INTENT_UNREACHABLE() << "a region without yield";
   return {};
+}
+
+Lowerer::Leaves Lowerer::RunCallback(const Block& block, const std::vector<Binding>& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) Bind(block.arguments[i], arguments[i]);
+  const uint32_t ordinal = b().ordinal();
+  const bool single_rows = std::exchange(single_rows_, false);
+  LowerBlock(block);
+  single_rows_ = single_rows;
+  b().SetOrdinal(ordinal);
+  Leaves leaves;
+  for (ValueId operand : block.ops.back()->operands) Of(operand).Leaves(&leaves);
+  return leaves;
 }
 
 std::vector<Id> Lowerer::CombineLeaves(const Combine& combine, const std::vector<Id>& lhs,
@@ -115,7 +128,11 @@ std::vector<Id> Lowerer::CombineLeaves(const Combine& combine, const std::vector
         arguments.push_back(BindLeaves(TypeOf(combine.region->arguments[next++]), *side, &leaf));
       }
       arguments.insert(arguments.end(), combine.captures.begin(), combine.captures.end());
-      return EvalRegion(*combine.region, arguments);
+      if (combine.elementwise) return EvalRegion(*combine.region, arguments);
+      std::vector<Id> results;
+      for (const Binding& leaf : RunCallback(*combine.region, arguments))
+        results.push_back(Eval(leaf, {}, {}));
+      return results;
     }
   }
   return lhs;

@@ -121,8 +121,15 @@ Id Lowerer::EvalStrided(const Tensor& tensor, const std::vector<Coord>& coords,
 
 Id Lowerer::EvalLazy(const Tensor& tensor, const std::vector<Coord>& coords,
                      const Context& context) {
-  const Op& op = *tensor.op;
   const std::vector<Binding>& operands = tensor.operands;
+  if (tensor.op == nullptr) {
+    std::vector<Coord> source;
+    for (const WindowAxis& at : tensor.window) {
+      source.push_back(at.axis < 0 ? CoordOf(at.begin) : AddCoord(coords[at.axis], at.begin));
+    }
+    return Eval(operands[0], source, context);
+  }
+  const Op& op = *tensor.op;
   switch (op.kind) {
     case OpKind::kIndices: {
       const DomainAxis& axis = operands[0].domain[0];

@@ -29,6 +29,7 @@ struct LowerOptions {
   bool row_groups = true;
   bool packed_contractions = true;
   bool fuse_multiply_add = true;
+  int64_t region_slice = 0;  // members of a slice of a region fold or scan; 0: chosen by their size
   Bounds bounds = Bounds::kGuard;
 };
 

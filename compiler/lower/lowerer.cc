@@ -312,7 +312,11 @@ void Lowerer::LowerOp(const Op& op) {
       INTENT_UNREACHABLE() << "specialisation leaves no " << InfoOf(op.kind).name;
       return;
     case OpKind::kRegionFold:
+      LowerRegionFold(op);
+      return;
     case OpKind::kRegionScan:
+      LowerRegionScan(op);
+      return;
     case OpKind::kScaledContract:
     case OpKind::kSparseContract:
     case OpKind::kHistogram:
@@ -386,7 +390,7 @@ void Lowerer::LowerPure(const Op& op) {
     }
     case OpKind::kRegionEnd: {
       const DomainAxis& axis = Of(op.operands[0]).domain[0];
-      const Op* source = function_.value(op.operands[0]).op;
+      const Op* source = function_.value(axis.value).op;
       // The exclusive end as written, which a step may not reach exactly.
       Id end = b().Add(axis.begin, b().Mul(axis.extent, axis.step));
       if (source->kind == OpKind::kDomain) end = Scalar(source->operands[1]);

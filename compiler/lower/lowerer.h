@@ -153,6 +153,8 @@ class Lowerer {
   int32_t LanesFor(const std::vector<DType>& dtypes, Id inner_extent);
   void CollectDTypes(const Binding& binding, std::vector<DType>* dtypes, int* budget) const;
 
+  using Leaves = std::vector<Binding>;  // scalars and tensors of a value, in order
+
   // --- combine.cc: how members meet.
   struct Combine {
     const Op* op = nullptr;
@@ -170,6 +172,50 @@ class Lowerer {
   std::vector<Id> CombineLanes(const Combine& combine, std::vector<Id> tiles);
   Binding BindLeaves(const Type& type, const std::vector<Id>& leaves, size_t* next);
   std::vector<Id> EvalRegion(const Block& block, const std::vector<Binding>& arguments);
+
+  // The leaves that a callback yields, still lazy.
+  Leaves RunCallback(const Block& block, const std::vector<Binding>& arguments);
+
+  // --- slices.cc: values of one schema side by side in memory, and folds of them in order.
+  Binding WindowOf(const Binding& source, const std::vector<WindowAxis>& axes,
+                   std::vector<Id> extents);
+  struct ValueArray {
+    std::vector<Type> types;               // of the leaves
+    std::vector<std::vector<Id>> extents;  // of each leaf of one value
+    std::vector<Id> bases;
+  };
+  ValueArray MakeArray(const Type& schema, Id count);
+  Leaves GetValue(const ValueArray& array, Id index);
+  void SetValue(const ValueArray& array, Id index, const Leaves& value);
+  // Combined runs of items, the latest on top, each as long as all above it together or longer.
+  struct RunStack {
+    ValueArray runs, scratch;
+  };
+  using CombineBody = std::function<Leaves(const Leaves& lhs, const Leaves& rhs)>;
+  // The region on two values of the schema, then the captures.
+  CombineBody CombineBy(const Block& region, const Type& schema, std::vector<Binding> captures);
+  Id StackDepth(Id count);  // enough for `count` items
+  RunStack MakeStack(const Type& schema, Id depth);
+  // After item `ordinal` was set at the top: combines runs of equal length, or all of them at the
+  // end. Returns the new depth.
+  Id MergeRuns(const RunStack& stack, Id depth, Id ordinal, Id end, const CombineBody& combine);
+  struct OrderedFold {
+    Type schema;
+    Leaves identity;
+    std::function<Leaves(Id)> item;
+    CombineBody combine;
+  };
+  Leaves FoldRange(const OrderedFold& fold, Id first, Id count);
+  // Split among tasks where that pays; work: elements of an item.
+  Leaves FoldOrdered(const OrderedFold& fold, Id count, Id work);
+
+  // --- region.cc.
+  struct RegionSource;
+  RegionSource SourceOf(const Op& op);
+  std::vector<Binding> SliceArguments(const RegionSource& source, Id slice);
+  void ReportSlices(const Op& op, const RegionSource& source, bool split);
+  void LowerRegionFold(const Op& op);
+  void LowerRegionScan(const Op& op);
 
   // --- reduce.cc, scan.cc, contract.cc: structured operations.
   struct Reduction {
@@ -194,9 +240,24 @@ class Lowerer {
   std::vector<Coord> Decode(Id linear, const std::vector<Id>& extents);
   void FoldTree(const Combine& combine, const std::vector<Id>& partials, Id count, int32_t lanes);
   Reduction MakeReduction(const Op& op);
+  Reduction MakeReduction(const Op& op, const Leaves& leaves, const Leaves& identities);
   std::vector<TensorPtr> BindOutputs(const Op& op, const std::vector<Id>& extents);
+  // Of leaves of one shape, with their results.
+  Leaves ReduceLeaves(const Op& op, const Leaves& leaves, const Leaves& identities);
   void LowerReduce(const Op& op);
+  Leaves ScanLeaves(const Op& op, const Leaves& leaves, const Leaves& identities);
   void LowerScan(const Op& op);
+
+  // --- slice_combines.cc: combines that are more than arithmetic on scalars.
+  // A combine whose members are whole slices, not independent elements of slices.
+  bool CombinesSlices(const Op& op) const;
+  // All leaves have one shape.
+  bool LeavesAgree(const Type& type) const;
+  Leaves MemberAt(const Leaves& leaves, const std::vector<bool>& is_folded,
+                  const std::vector<Coord>& member);
+  void ReduceSlices(const Op& op);
+  void ScanSlices(const Op& op);
+  std::vector<Id> ReduceMembers(const Reduction& reduction, const std::vector<Coord>& retained);
   void LowerContract(const Op& op);
   // packed_contract.cc. False: the contraction does not have the shape of a matrix product.
   bool LowerPackedContract(const Op& op, const TensorPtr& output);

@@ -227,9 +227,10 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
         reduction.retained, columns ? rank - 1 : -1, columns ? reduction.lanes : 1,
         columns ? reduction.watch : std::vector<Id>{}, rows,
         [&](const std::vector<Coord>& coords, const Context& context) {
-          const std::vector<Id> result = reduction.lanes_along_reduced
-                                             ? ReduceRow(reduction, coords)
-                                             : ReduceColumn(reduction, coords, context);
+          const std::vector<Id> result =
+              !reduction.combine.elementwise  ? ReduceMembers(reduction, coords)
+              : reduction.lanes_along_reduced ? ReduceRow(reduction, coords)
+                                              : ReduceColumn(reduction, coords, context);
           for (size_t leaf = 0; leaf < outputs.size(); ++leaf) {
             Id offset = b().Index(0);
             for (int axis = 0; axis < rank; ++axis) {
@@ -249,11 +250,15 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
 }
 
 Lowerer::Reduction Lowerer::MakeReduction(const Op& op) {
-  const ReduceAttr& attr = op.attr<ReduceAttr>();
-  std::vector<Binding> leaves;
+  Leaves leaves, identities;
   Of(op.operands[0]).Leaves(&leaves);
-  std::vector<Binding> identities;
   Of(op.operands[1]).Leaves(&identities);
+  return MakeReduction(op, leaves, identities);
+}
+
+Lowerer::Reduction Lowerer::MakeReduction(const Op& op, const Leaves& leaves,
+                                          const Leaves& identities) {
+  const ReduceAttr& attr = op.attr<ReduceAttr>();
   Reduction reduction;
   for (const Binding& leaf : leaves) reduction.dtypes.push_back(leaf.tensor->dtype);
   reduction.combine = MakeCombine(op, attr.combine, 2, reduction.dtypes);
@@ -317,21 +322,48 @@ std::vector<TensorPtr> Lowerer::BindOutputs(const Op& op, const std::vector<Id>&
   return outputs;
 }
 
-void Lowerer::LowerReduce(const Op& op) {
-  const Reduction reduction = MakeReduction(op);
+Lowerer::Leaves Lowerer::ReduceLeaves(const Op& op, const Leaves& leaves,
+                                      const Leaves& identities) {
+  const Reduction reduction = MakeReduction(op, leaves, identities);
+  const bool elementwise = reduction.combine.elementwise;
   Report(op, std::to_string(reduction.lanes) +
                  (reduction.lanes_along_reduced ? " lanes along the members"
                                                 : " lanes across results") +
-                 (reduction.combine.rounds ? ", blocks folded as a tree" : ""));
+                 (!elementwise               ? ", members combined as a tree"
+                  : reduction.combine.rounds ? ", blocks folded as a tree"
+                                             : ""));
+  Leaves results;
   if (reduction.retained.empty()) {
-    const std::vector<Id> results = ReduceRow(reduction, {});
-    std::vector<Binding> leaves;
-    for (Id result : results) leaves.push_back(Binding::Scalar(result));
-    size_t next = 0;
-    Bind(op.result, Unflatten(ResultType(op), leaves, &next));
+    for (Id result : elementwise ? ReduceRow(reduction, {}) : ReduceMembers(reduction, {}))
+      results.push_back(Binding::Scalar(result));
+    return results;
+  }
+  std::vector<TensorPtr> outputs;
+  for (const Binding& leaf : leaves) {
+    outputs.push_back(AllocateDense(leaf.tensor->dtype, reduction.retained));
+    results.push_back(Binding::OfTensor(outputs.back()));
+  }
+  RunReduction(reduction, outputs, {});
+  return results;
+}
+
+void Lowerer::LowerReduce(const Op& op) {
+  if (CombinesSlices(op)) {
+    ReduceSlices(op);
     return;
   }
-  RunReduction(reduction, BindOutputs(op, reduction.retained), {});
+  Leaves leaves, identities, results;
+  Of(op.operands[0]).Leaves(&leaves);
+  Of(op.operands[1]).Leaves(&identities);
+  if (LeavesAgree(TypeOf(op.operands[0]))) {
+    results = ReduceLeaves(op, leaves, identities);
+  } else {
+    // Components of different shapes under a builtin combine have nothing to do with one another.
+    for (size_t i = 0; i < leaves.size(); ++i)
+      results.push_back(ReduceLeaves(op, {leaves[i]}, {identities[i]})[0]);
+  }
+  size_t next = 0;
+  Bind(op.result, Unflatten(ResultType(op), results, &next));
 }
 
 }  // namespace intent::lower

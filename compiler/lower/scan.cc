@@ -14,10 +14,26 @@ constexpr int64_t kLevel = 64;  // members of a block, and blocks of a superbloc
 }  // namespace
 
 void Lowerer::LowerScan(const Op& op) {
-  const ScanAttr& attr = op.attr<ScanAttr>();
-  std::vector<Binding> leaves, identities;
+  if (CombinesSlices(op)) {
+    ScanSlices(op);
+    return;
+  }
+  Leaves leaves, identities, results;
   Of(op.operands[0]).Leaves(&leaves);
   Of(op.operands[1]).Leaves(&identities);
+  if (LeavesAgree(TypeOf(op.operands[0]))) {
+    results = ScanLeaves(op, leaves, identities);
+  } else {
+    // Components of different shapes under a builtin combine have nothing to do with one another.
+    for (size_t i = 0; i < leaves.size(); ++i)
+      results.push_back(ScanLeaves(op, {leaves[i]}, {identities[i]})[0]);
+  }
+  size_t next = 0;
+  Bind(op.result, Unflatten(ResultType(op), results, &next));
+}
+
+Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Leaves& identities) {
+  const ScanAttr& attr = op.attr<ScanAttr>();
   std::vector<DType> dtypes;
   for (const Binding& leaf : leaves) dtypes.push_back(leaf.tensor->dtype);
   const Combine combine = MakeCombine(op, attr.combine, 2, dtypes);
@@ -35,7 +51,12 @@ void Lowerer::LowerScan(const Op& op) {
   if (lanes > 1) {
     for (const Binding& leaf : leaves) WatchStrides(leaf, StageCoords(rank, rank - 1), &watch);
   }
-  const std::vector<TensorPtr> outputs = BindOutputs(op, extents);
+  std::vector<TensorPtr> outputs;
+  Leaves results;
+  for (DType dtype : dtypes) {
+    outputs.push_back(AllocateDense(dtype, extents));
+    results.push_back(Binding::OfTensor(outputs.back()));
+  }
   const bool layered = combine.rounds && combine.kind == CombineKind::kAdd;
 
   std::vector<Id> others;
@@ -115,11 +136,12 @@ void Lowerer::LowerScan(const Op& op) {
   Report(op, std::to_string(lanes) + " lanes across prefixes" + (layered ? ", layered sums" : ""));
   if (others.empty()) {
     stage({});
-    return;
+    return results;
   }
   std::vector<Id> work(others.begin() + 1, others.end());
   work.push_back(extents[axis]);
   InParallel(others[0], Product(work), stage);
+  return results;
 }
 
 }  // namespace intent::lower

@@ -148,7 +148,7 @@ int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents
                             const std::vector<Id>& strides, const Window& window, bool parallel) {
   const int rank = static_cast<int>(extents.size());
   if (value.kind == Binding::Kind::kTensor && !value.tensor->strided &&
-      value.tensor->op->kind == OpKind::kJoin && rank > 1) {
+      value.tensor->op != nullptr && value.tensor->op->kind == OpKind::kJoin && rank > 1) {
     // Each side fills its half of the trailing axis of two.
     for (int side = 0; side < 2; ++side) {
       StoreStage(value.tensor->operands[side], {extents.begin(), extents.end() - 1},

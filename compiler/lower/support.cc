@@ -6,11 +6,6 @@
 namespace intent::lower {
 namespace {
 
-bool HasTensorLeaf(const Type& type) {
-  if (type.IsTensor()) return true;
-  return std::any_of(type.fields().begin(), type.fields().end(), HasTensorLeaf);
-}
-
 bool HasValueOnlyDType(const Type& type) {
   if (type.IsProduct()) {
     return std::any_of(type.fields().begin(), type.fields().end(), HasValueOnlyDType);
@@ -58,6 +53,10 @@ std::string Refusal(const Function& function, const Op& op) {
     case OpKind::kCast:
     case OpKind::kSaturatingCast:
     case OpKind::kBitcast:
+    case OpKind::kReduce:
+    case OpKind::kScan:
+    case OpKind::kRegionFold:
+    case OpKind::kRegionScan:
     case OpKind::kContract:
     case OpKind::kGather:
     case OpKind::kBuffer:
@@ -83,19 +82,6 @@ std::string Refusal(const Function& function, const Op& op) {
       }
       return "";
     }
-    case OpKind::kReduce:
-    case OpKind::kScan: {
-      if (op.regions.empty()) return "";
-      const Block& combine = *op.regions[0];
-      const bool slices = std::any_of(combine.arguments.begin(), combine.arguments.end(),
-                                      [&](ValueId id) { return HasTensorLeaf(function.type(id)); });
-      if (slices && !IsElementwiseCombine(function, combine)) {
-        return name + " whose combine does not work element by element on its slices";
-      }
-      return "";
-    }
-    case OpKind::kRegionFold:
-    case OpKind::kRegionScan:
     case OpKind::kScaledContract:
     case OpKind::kSparseContract:
     case OpKind::kHistogram:

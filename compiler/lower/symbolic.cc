@@ -39,6 +39,14 @@ void Lowerer::WalkLeaves(const Binding& binding, const std::vector<SymbolicCoord
     visit(tensor, coords);
     return;
   }
+  if (tensor->op == nullptr) {
+    std::vector<SymbolicCoord> source;
+    for (const WindowAxis& at : tensor->window) {
+      source.push_back(at.axis < 0 ? SymbolicCoord{} : SymbolicCoord{-1, coords[at.axis].lane});
+    }
+    WalkLeaves(tensor->operands[0], source, visit, seen);
+    return;
+  }
   const Op& op = *tensor->op;
   switch (op.kind) {
     case OpKind::kIndices:

@@ -94,14 +94,23 @@ struct Binding {
   }
 };
 
+// Where one axis of a window's source stands.
+struct WindowAxis {
+  int axis = -1;     // the axis of the window that runs along it; -1: a single coordinate
+  Id begin = kNoId;  // of the source, the window's first coordinate there
+};
+
 // A tensor value. Strided: its elements lie in memory at base[sum coordinate*stride]. Otherwise its
-// elements are computed from `op` and the bindings of its operands.
+// elements are computed from `op` and the bindings of its operands, or, without `op`, are those of
+// a window of its one operand.
 struct Tensor {
   uint64_t serial = 0;  // unique in one lowering
   DType dtype = DType::kBool;
   std::vector<Id> extents;
-  const Op* op = nullptr;  // the KIR operation that gave it; null for carries and results of stages
+  const Op* op = nullptr;  // the KIR operation that gave it; null for carries, results of stages
+                           // and windows
   std::vector<Binding> operands;
+  std::vector<WindowAxis> window;  // by axis of the operand
 
   bool strided = false;
   Id base = kNoId;

@@ -60,6 +60,20 @@ bool HasTensor(const Type& type) {
   return false;
 }
 
+bool IsRegionOp(const Op& op) {
+  return op.kind == OpKind::kRegionFold || op.kind == OpKind::kRegionScan;
+}
+
+// A callback, which runs many times, takes the value as it is.
+bool IsCapture(const Op& op, ValueId value) {
+  size_t first = op.operands.size();
+  if (op.kind == OpKind::kRegionScan) first = 3;
+  if (op.kind == OpKind::kRegionFold || op.kind == OpKind::kReduce || op.kind == OpKind::kScan)
+    first = 2;
+  return std::find(op.operands.begin() + static_cast<std::ptrdiff_t>(first), op.operands.end(),
+                   value) != op.operands.end();
+}
+
 bool IsLoop(OpKind kind) {
   return kind == OpKind::kFor || kind == OpKind::kWhile || kind == OpKind::kParallel;
 }
@@ -169,6 +183,7 @@ class Planner {
         bool in_loop = false, gathered = false;
         for (const Use& use : uses_[op->result]) {
           PositionIn(*block, use.user, &in_loop);
+          in_loop |= IsCapture(*use.user, op->result);
           gathered |= use.user->kind == OpKind::kGather && use.user->operands[0] == op->result;
           const bool lazy =
               IsLazy(function_, *use.user) && !plan_->materialize.contains(use.user->result);
@@ -184,7 +199,10 @@ class Planner {
             !function_.type(op->result).IsTensor()) {
           continue;
         }
-        const bool shared = mine.size() > 1 || gathered;
+        // What a callback does with its slices is not known here.
+        const bool sliced =
+            std::any_of(mine.begin(), mine.end(), [](const Op* root) { return IsRegionOp(*root); });
+        const bool shared = mine.size() > 1 || gathered || sliced;
         if ((shared && cost->second.expensive) || (in_loop && !cost->second.members.empty())) {
           plan_->materialize.insert(op->result);
         }
@@ -287,10 +305,7 @@ class Planner {
       for (const StaticInt& axis : op.attr<ReduceAttr>().axes) {
         if (axis.value == 0) return false;
       }
-      const Type* type = &function_.type(value);
-      while (type->IsProduct()) type = &type->fields()[0];
-      shape = type->shape();
-      if (shape.size() < 2) return false;
+      if (!CommonShape(function_.type(value), &shape) || shape.size() < 2) return false;
       for (size_t i = 1; i < op.operands.size(); ++i) {
         if (RowAxis(op.operands[i], *group, block) != kIndependent) return false;
       }
@@ -323,6 +338,14 @@ class Planner {
       return true;
     }
     return shape[0] == group->rows;
+  }
+
+  // False if two tensors of a product differ in shape.
+  static bool CommonShape(const Type& type, std::vector<Extent>* shape) {
+    if (type.IsTensor() && shape->empty()) *shape = type.shape();
+    if (type.IsTensor()) return type.shape() == *shape;
+    return std::all_of(type.fields().begin(), type.fields().end(),
+                       [&](const Type& field) { return CommonShape(field, shape); });
   }
 
   bool HasTensorArguments(const Block& block) const {

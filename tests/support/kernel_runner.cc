@@ -37,6 +37,8 @@ Way TileWay(int vector_bits) {
   way.name = "tile interpreter, " + std::to_string(vector_bits) + " bits";
   way.lowering.vector_bits = vector_bits;
   way.lowering.vector_registers = vector_bits == 512 ? 32 : 16;
+  // Regions in few and in many slices; at 512 bits and in optimised code as the lowering chooses.
+  way.lowering.region_slice = vector_bits == 512 ? 0 : 2 + vector_bits / 32;
   return way;
 }
 
@@ -55,6 +57,7 @@ Way CompiledWay(const std::string& target, int opt_level, int threads) {
   way.lowering.row_groups = optimise;
   way.lowering.packed_contractions = optimise;
   way.lowering.fuse_multiply_add = optimise && facts.fma;
+  way.lowering.region_slice = opt_level == 0 ? 3 : opt_level == 1 ? 64 : 0;
   return way;
 }
 
@@ -166,6 +169,7 @@ const std::vector<Way>& AllWays() {
     Way plain = TileWay(0);
     plain.name = "tile interpreter, plain";
     plain.lowering.materialize_all = true;
+    plain.lowering.region_slice = 1;
     plain.lowering.parallel = false;
     plain.lowering.row_groups = false;
     plain.lowering.packed_contractions = false;
