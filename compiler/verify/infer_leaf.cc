@@ -72,8 +72,13 @@ std::optional<Type> Inference::Domain() {
   if ((Extent(0) - step).ProvablyNonNegative()) {
     return Fail(DiagnosticCode::kBadExtent, "the step of a domain is positive, not " + Text(step));
   }
-  const Extent extent = DomainExtent(context_.extents.Of(op_.operands[0]),
-                                     context_.extents.Of(op_.operands[1]), step);
+  const Extent begin = context_.extents.Of(op_.operands[0]);
+  const Extent end = context_.extents.Of(op_.operands[1]);
+  // An extent of something that exists is not negative, even where its expression could be.
+  const Op* measured = context_.function.value(op_.operands[1]).op;
+  const bool whole_axis = measured != nullptr && measured->kind == OpKind::kDim &&
+                          begin.IsConstant(0) && step.IsConstant(1);
+  const Extent extent = whole_axis ? end : DomainExtent(begin, end, step);
   if (!CheckExtents({extent})) return std::nullopt;
   return Type::Domain({extent});
 }

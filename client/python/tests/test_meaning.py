@@ -281,6 +281,31 @@ def test_chained_comparisons_and_shapes_are_tuples(run):
     assert run(*lines)[0] == 3.0
 
 
+def test_an_underscore_that_nobody_reads_may_be_any_type_anywhere(run):
+    lines = [
+        "_, n = (x.shape[0], 0.0)",
+        "out[:] = x[:]",
+        "for i in I.parallel(I.domain(0, 4)):",
+        "    _, place = I.arg_reduce.max(x[:], axis=0)",
+        "    out[i] = I.cast(place, I.f32)",
+        "for _ in range(2):",
+        "    (_, _, y) = (x[:], 1, x[0])",
+        "    out[0] = y",
+    ]
+    assert run(*lines) == [1.0, 2.0, 2.0, 2.0]
+
+
+def test_an_arg_reduction_of_a_part_counts_from_its_beginning(run):
+    lines = [
+        "axis = I.domain(0, x.shape[0])",
+        "out[:] = x[:]",
+        "for k in range(3):",
+        "    value, place = I.arg_reduce.max(x[axis[k:]], axis=0)",
+        "    out[k] = value + I.cast(10 * place, I.f32)",
+    ]
+    assert run(*lines) == [23.0, 13.0, 3.0, 0.5]
+
+
 def test_spread_arguments_and_negative_tuple_indices(run):
     helpers = "@intent.fn\ndef f(a, b):\n    return a - b\n"
     assert run("pair = (x[2], x[0])", "out[:] = f(*pair) + pair[-1]", helpers=helpers)[0] == 3.0

@@ -291,6 +291,8 @@ def _simple(state, node):
 def assign(state, target, value, node):
     """Binds a target; literals become runtime values of their own dtype."""
     if isinstance(target, ast.Name):
+        if target.id == "_" and not state.frame.loads["_"]:
+            return  # unpacked to be dropped
         state.at(node)
         state.frame.env[target.id] = state.settle(value)
     elif isinstance(target, ast.Subscript):
