@@ -20,6 +20,10 @@ class Machine::Combiner {
   // True if Combine may be given arrays of independent members: builtins, and regions of pointwise
   // operations on scalars, which then run on whole arrays.
   bool IsLifted() const { return lifted_; }
+  // True if components have nothing to do with one another; their retained shapes may differ.
+  bool IsComponentwise() const {
+    return kind_ != CombineKind::kRegion && kind_ != CombineKind::kArgMax;
+  }
   // True if a member is a retained slice, false if it is a scalar of each component.
   bool OnSlices() const { return on_slices_; }
 

@@ -67,9 +67,19 @@ RuntimeValue Machine::Reduce(const Op& op) {
     }
   }
   const Leaves identity = LeavesOf(Get(op, 1));
-  Leaves result = combiner.IsLifted()
-                      ? ReduceTree(op, combiner, std::move(members), *count, identity, retained)
-                      : ReduceMembers(op, combiner, members, *count, identity, retained);
+  Leaves result;
+  if (combiner.IsComponentwise()) {
+    for (size_t i = 0; i < members.size(); ++i) {
+      const Leaves one =
+          ReduceTree(op, combiner, {members[i]}, *count, {identity[i]}, {retained[i]});
+      if (failed()) return {};
+      result.push_back(one[0]);
+    }
+  } else if (combiner.IsLifted()) {
+    result = ReduceTree(op, combiner, std::move(members), *count, identity, retained);
+  } else {
+    result = ReduceMembers(op, combiner, members, *count, identity, retained);
+  }
   if (failed()) return {};
   const std::vector<Type> types = LeafTypes(ResultType(op));
   for (size_t i = 0; i < result.size(); ++i) {
@@ -219,8 +229,16 @@ RuntimeValue Machine::Scan(const Op& op) {
   const int64_t count = layouts[0].count;
   if (count > 0) {
     const bool inclusive = attr.inclusive.value != 0;
-    members = combiner.IsLifted() ? ScanLifted(op, combiner, members, identity, inclusive)
-                                  : ScanMembers(op, combiner, members, identity, inclusive);
+    if (combiner.IsComponentwise()) {
+      for (size_t i = 0; i < members.size(); ++i) {
+        const Tensors one = ScanLifted(op, combiner, {members[i]}, {identity[i]}, inclusive);
+        if (failed()) return {};
+        members[i] = one[0];
+      }
+    } else {
+      members = combiner.IsLifted() ? ScanLifted(op, combiner, members, identity, inclusive)
+                                    : ScanMembers(op, combiner, members, identity, inclusive);
+    }
     if (failed()) return {};
   }
   Leaves results;

@@ -213,11 +213,12 @@ bool Inference::CheckCombine(CombineKind kind, const Type& state, size_t first_c
     if (state.kind() == TypeKind::kTuple && state.fields().size() == 2 &&
         AllLeaves(state, [](const Type& leaf) { return leaf.IsElementwise(); }) &&
         state.fields()[0].IsElementwise() && state.fields()[0].dtype() != DType::kBool &&
-        state.fields()[1].IsElementwise() && state.fields()[1].dtype() == DType::kIndex) {
+        state.fields()[1].IsElementwise() && state.fields()[1].dtype() == DType::kIndex &&
+        state.fields()[0].shape() == state.fields()[1].shape()) {
       return true;
     }
     Fail(DiagnosticCode::kCombineSchema,
-         "arg_max combines tuples of a number and an index, not " + Text(state));
+         "arg_max combines tuples of a number and an index of one shape, not " + Text(state));
     return false;
   }
   const bool logical = kind == CombineKind::kAnd || kind == CombineKind::kOr;
