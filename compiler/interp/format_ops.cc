@@ -64,12 +64,15 @@ float DotRecord(const std::byte* q4, const std::byte* q8) {
   return Read<float>(q8) * difference;
 }
 
-// Pairwise, in order: parentheses are free, the order is not.
-float SumInOrder(const float* values, int64_t count) {
+// Neighbours first: parentheses are free, the order is not. Overwrites the values.
+float SumInOrder(float* values, int64_t count) {
   if (count == 0) return 0;
-  if (count == 1) return values[0];
-  const int64_t half = count / 2;
-  return SumInOrder(values, half) + SumInOrder(values + half, count - half);
+  while (count > 1) {
+    for (int64_t i = 0; i < count / 2; ++i) values[i] = values[2 * i] + values[2 * i + 1];
+    if (count % 2 == 1) values[count / 2] = values[count - 1];
+    count = (count + 1) / 2;
+  }
+  return values[0];
 }
 
 void QuantizeRecord(const float* x, std::byte* record) {

@@ -83,8 +83,10 @@ BinaryKind KindOf(RmwKind kind) {
 std::optional<IndexAccess> Machine::Access(const Op& op, const IndexAttr& attr,
                                            const Resource& resource, size_t* first) {
   std::vector<IndexAccess::Term> terms;
+  int32_t axis = -1;
   for (const IndexTerm& described : attr.terms) {
     IndexAccess::Term term{.kind = described.kind};
+    if (described.kind != IndexTermKind::kNewAxis) ++axis;
     switch (described.kind) {
       case IndexTermKind::kFull:
       case IndexTermKind::kNewAxis:
@@ -114,7 +116,7 @@ std::optional<IndexAccess> Machine::Access(const Op& op, const IndexAttr& attr,
           Fail(ErrorKind::kOutOfBounds, op,
                "a slice stops at " + Text(term.range.end) + " before it starts at " +
                    Text(term.range.begin),
-               resource.parameter);
+               resource.parameter, axis);
           return std::nullopt;
         }
         break;

@@ -11,15 +11,20 @@
 namespace intent::lower {
 
 void Lowerer::LowerContract(const Op& op) {
-  const ContractAttr& attr = op.attr<ContractAttr>();
   const Type& result = ResultType(op);
-  const DType acc = result.dtype();
-  const Binding lhs = Of(op.operands[0]), rhs = Of(op.operands[1]);
-  const int lhs_rank = lhs.tensor->rank(), rhs_rank = rhs.tensor->rank();
-  const TensorPtr output = AllocateDense(acc, ExtentIds(result.shape()));
+  const TensorPtr output = AllocateDense(result.dtype(), ExtentIds(result.shape()));
   Bind(op.result, Binding::OfTensor(output));
-  if (options_.packed_contractions && options_.vector_bits > 0 && LowerPackedContract(op, output))
+  Contract(op, Of(op.operands[0]), Of(op.operands[1]), op.attr<ContractAttr>(), output);
+}
+
+void Lowerer::Contract(const Op& op, const Binding& lhs, const Binding& rhs,
+                       const ContractAttr& attr, const TensorPtr& output) {
+  const DType acc = output->dtype;
+  const int lhs_rank = lhs.tensor->rank(), rhs_rank = rhs.tensor->rank();
+  if (options_.packed_contractions && options_.vector_bits > 0 &&
+      PackedContract(op, lhs, rhs, attr, output)) {
     return;
+  }
 
   // Where each operand's axis finds its coordinate: among the retained or the reduced axes.
   struct Place {

@@ -75,8 +75,9 @@ Id Lowerer::EvalTensor(const Tensor& tensor, const std::vector<Coord>& coords,
            std::to_string(coord.general);
   }
   if (const Id known = b().Recall(key); known != kNoId) return known;
-  const Id value =
-      tensor.strided ? EvalStrided(tensor, coords, context) : EvalLazy(tensor, coords, context);
+  const Id value = tensor.strided               ? EvalStrided(tensor, coords, context)
+                   : tensor.computed != nullptr ? tensor.computed->element(coords, context)
+                                                : EvalLazy(tensor, coords, context);
   b().Remember(key, value);
   return value;
 }
@@ -196,6 +197,8 @@ Id Lowerer::EvalPointwise(const Op& op, const std::vector<Id>& x) {
       return b().SaturatingCast(x[0], ResultType(op).dtype());
     case OpKind::kBitcast:
       return b().Bitcast(x[0], ResultType(op).dtype());
+    case OpKind::kRandomBits:
+      return PhiloxBits(x[0], x[1]);
     case OpKind::kConstant:
       return b().Const(op.attr<ConstantAttr>().value);
     case OpKind::kFull:

@@ -8,6 +8,30 @@
 #include "compiler/lower/lowerer.h"
 
 namespace intent::lower {
+namespace {
+
+// Contains an atomic that lets other tasks see what was done before it, and change what was read.
+bool Releases(const Op& op) {
+  bool releases = false;
+  const auto look = [&](const Op& inner) {
+    switch (inner.kind) {
+      case OpKind::kAtomicStore:
+      case OpKind::kAtomicRmw:
+      case OpKind::kAtomicCas: {
+        const MemoryOrder order = inner.attr<AtomicAttr>().order;
+        releases |= order == MemoryOrder::kRelease || order == MemoryOrder::kAcqRel;
+        return;
+      }
+      default:
+        return;
+    }
+  };
+  look(op);
+  for (const auto& region : op.regions) ForEachOp(*region, look);
+  return releases;
+}
+
+}  // namespace
 
 MemoryOrigin Lowerer::OriginOf(const Tensor& leaf) {
   if (leaf.strided) return leaf.origin;
@@ -50,6 +74,7 @@ void Lowerer::MaterializePending(const Op& op) {
   std::vector<MemoryOrigin> writes;
   CollectWrites(op, &writes);
   if (writes.empty()) return;
+  const bool releases = in_parallel_ && Releases(op);
   for (size_t i = pending_begin_; i < pending_.size(); ++i) {
     const auto& [value, tensor] = pending_[i];
     const auto last = plan_.last_use.find(value);
@@ -57,7 +82,7 @@ void Lowerer::MaterializePending(const Op& op) {
     const bool needed = op.regions.empty() ? last->second > position_ : last->second >= position_;
     if (!needed) continue;
     const MemoryOrigin origin = OriginOf(*tensor);
-    Id condition = b().Bool(false);
+    Id condition = b().Bool(releases);
     std::vector<int> separated;
     for (const MemoryOrigin& write : writes) {
       if (!MayChange(write, *tensor)) continue;

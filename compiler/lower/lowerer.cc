@@ -187,6 +187,20 @@ TensorPtr Lowerer::NewStrided(DType dtype, std::vector<Id> extents, Id base,
   return tensor;
 }
 
+TensorPtr Lowerer::NewComputed(
+    DType dtype, std::vector<Id> extents, std::vector<Binding> operands,
+    std::vector<std::vector<int>> follows,
+    std::function<Id(const std::vector<Coord>&, const Context&)> element) {
+  auto tensor = std::make_shared<Tensor>();
+  tensor->serial = ++serials_;
+  tensor->dtype = dtype;
+  tensor->extents = std::move(extents);
+  tensor->operands = std::move(operands);
+  tensor->computed =
+      std::make_shared<const Computed>(Computed{std::move(element), std::move(follows)});
+  return tensor;
+}
+
 TensorPtr Lowerer::AllocateDense(DType dtype, const std::vector<Id>& extents) {
   return NewStrided(dtype, extents, b().Alloc(dtype, Count(extents)), DenseStrides(extents), {});
 }
@@ -244,6 +258,7 @@ void Lowerer::LowerOp(const Op& op) {
     case OpKind::kSaturatingCast:
     case OpKind::kBitcast:
     case OpKind::kGather:
+    case OpKind::kRandomBits:
       LowerPure(op);
       return;
     case OpKind::kViewLoad:
@@ -291,6 +306,33 @@ void Lowerer::LowerOp(const Op& op) {
     case OpKind::kContract:
       LowerContract(op);
       return;
+    case OpKind::kScaledContract:
+      LowerScaledContract(op);
+      return;
+    case OpKind::kSparseContract:
+      LowerSparseContract(op);
+      return;
+    case OpKind::kHistogram:
+      LowerHistogram(op);
+      return;
+    case OpKind::kQuantize:
+      LowerQuantize(op);
+      return;
+    case OpKind::kQuantizedDot:
+      LowerQuantizedDot(op);
+      return;
+    case OpKind::kScatterUnique:
+      LowerScatterUnique(op);
+      return;
+    case OpKind::kScatterReduce:
+      LowerScatterReduce(op);
+      return;
+    case OpKind::kAtomicLoad:
+    case OpKind::kAtomicStore:
+    case OpKind::kAtomicRmw:
+    case OpKind::kAtomicCas:
+      LowerAtomic(op);
+      return;
     case OpKind::kIf:
       LowerIf(op);
       return;
@@ -316,20 +358,6 @@ void Lowerer::LowerOp(const Op& op) {
       return;
     case OpKind::kRegionScan:
       LowerRegionScan(op);
-      return;
-    case OpKind::kScaledContract:
-    case OpKind::kSparseContract:
-    case OpKind::kHistogram:
-    case OpKind::kQuantize:
-    case OpKind::kQuantizedDot:
-    case OpKind::kScatterUnique:
-    case OpKind::kScatterReduce:
-    case OpKind::kAtomicLoad:
-    case OpKind::kAtomicStore:
-    case OpKind::kAtomicRmw:
-    case OpKind::kAtomicCas:
-    case OpKind::kRandomBits:
-      INTENT_UNREACHABLE() << InfoOf(op.kind).name << " was to be refused";
       return;
   }
 }

@@ -68,6 +68,10 @@ class Lowerer {
   TensorPtr NewLazy(const Op& op, std::vector<Binding> operands);
   TensorPtr NewStrided(DType dtype, std::vector<Id> extents, Id base, std::vector<Id> strides,
                        MemoryOrigin origin);
+  TensorPtr NewComputed(
+      DType dtype, std::vector<Id> extents, std::vector<Binding> operands,
+      std::vector<std::vector<int>> follows,
+      std::function<Id(const std::vector<Coord>& coords, const Context& context)> element);
   TensorPtr AllocateDense(DType dtype, const std::vector<Id>& extents);
   std::vector<Id> DenseStrides(const std::vector<Id>& extents);
   Id Product(const std::vector<Id>& factors);
@@ -112,8 +116,23 @@ class Lowerer {
   Id EvalIndexed(const Tensor& tensor, const std::vector<Coord>& coords, const Context& context);
   std::vector<Coord> SourceCoords(const Relation& access, const std::vector<Coord>& coords,
                                   const Context& context);
+  // The regions and slices of an access that no window stands for.
+  void GuardWindows(const Relation& access);
   void GuardRegion(const Relation& access, size_t term, Id begin, Id step, Id extent);
   void GuardIndex(const Relation& access, size_t term, Id index, const Context& context);
+
+  // --- scatter.cc: elements at addresses of their own.
+  // put(offset, element) for every active element of op's value; `captures` are what put reads.
+  void ScatterElements(const Relation& access, const std::vector<ValueId>& captures, bool parallel,
+                       const std::function<void(Id offset, Id element)>& put);
+  void LowerScatterUnique(const Op& op);
+  void LowerScatterReduce(const Op& op);
+
+  // --- atomics.cc.
+  void LowerAtomic(const Op& op);
+  // Replaces the element at mem[offset] by next(element), which may be computed more than once.
+  // Returns the element it replaced.
+  Id AtomicUpdate(Id mem, Id offset, MemoryOrder order, const std::function<Id(Id)>& next);
 
   // --- hazards.cc: reads are values of their program point.
   bool MayAlias(const MemoryOrigin& a, const MemoryOrigin& b) const;
@@ -259,8 +278,12 @@ class Lowerer {
   void ScanSlices(const Op& op);
   std::vector<Id> ReduceMembers(const Reduction& reduction, const std::vector<Coord>& retained);
   void LowerContract(const Op& op);
+  // Contracts in the dtype of `output`, which receives the sums; `op` is only named.
+  void Contract(const Op& op, const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
+                const TensorPtr& output);
   // packed_contract.cc. False: the contraction does not have the shape of a matrix product.
-  bool LowerPackedContract(const Op& op, const TensorPtr& output);
+  bool PackedContract(const Op& op, const Binding& lhs, const Binding& rhs,
+                      const ContractAttr& attr, const TensorPtr& output);
   struct PackedSide;
   struct PackedProblem;
   void PackPanel(const PackedSide& side, Id packed, int64_t width, Id first, Id limit, Id inner,
@@ -268,6 +291,22 @@ class Lowerer {
   void MicroKernel(const PackedProblem& problem, Id a, Id c_base, Id b_panel, Id row, Id column,
                    Id depth, Id first_block);
   void RunPacked(const PackedProblem& problem, const std::vector<Coord>& outer);
+
+  // --- formats.cc, quantized.cc, histogram.cc, philox.cc: operations on formats, and the rest.
+  void LowerScaledContract(const Op& op);
+  void LowerSparseContract(const Op& op);
+  Id DecodeE2M1(Id code);
+  Id DecodeE8M0(Id code);
+  TensorPtr DecodeScaled(const Binding& carriers, const Binding& scales, ScaledFormat format,
+                         int free_axis, int group_axis, int element_axis, int64_t size);
+  void LowerQuantize(const Op& op);
+  void LowerQuantizedDot(const Op& op);
+  void QuantizeRecord(const Binding& x, Id record, const TensorPtr& output, const Context& lanes);
+  Id DotRecord(const Binding& lhs, const Binding& rhs, Id record, const Context& lanes);
+  void ForEachRecord(Id records, const std::vector<Binding>& operands, int32_t lanes,
+                     const std::function<void(Id record, const Context& context)>& body);
+  void LowerHistogram(const Op& op);
+  Id PhiloxBits(Id seed, Id counter);
 
   // --- control.cc.
   void LowerIf(const Op& op);

@@ -87,6 +87,22 @@ void Lowerer::GuardRegion(const Relation& access, size_t term, Id begin, Id step
   b().Guard(b().Or(empty, inside), offending, limit, INTENT_OUT_OF_BOUNDS, access.parameter, axis);
 }
 
+void Lowerer::GuardWindows(const Relation& access) {
+  for (size_t i = 0; i < access.attr->terms.size(); ++i) {
+    const IndexTermKind kind = access.attr->terms[i].kind;
+    if (kind == IndexTermKind::kRegion && access.valid == kNoValue) {
+      const DomainAxis& domain = access.operands[i][0].domain[0];
+      GuardRegion(access, i, domain.begin, domain.step, domain.extent);
+    } else if (kind == IndexTermKind::kSlice && options_.bounds == Bounds::kGuard) {
+      const OrdinalScope scope(&b(), access.op->ordinal);
+      const Id start = Eval(access.operands[i][0], {}, {});
+      const Id stop = Eval(access.operands[i][1], {}, {});
+      b().Guard(b().LessEqual(start, stop), stop, start, INTENT_OUT_OF_BOUNDS, access.parameter,
+                access.SourceAxis(i));
+    }
+  }
+}
+
 // An index value of one or more lanes must lie inside its axis where it is active.
 void Lowerer::GuardIndex(const Relation& access, size_t term, Id index, const Context& context) {
   if (options_.bounds == Bounds::kTrust) return;
@@ -204,12 +220,7 @@ Binding Lowerer::LowerLoad(const Op& op, const IndexAttr& attr) {
   if (tensor == nullptr) {
     std::vector<Binding> operands;
     for (ValueId operand : op.operands) operands.push_back(Of(operand));
-    for (size_t i = 0; i < attr.terms.size(); ++i) {
-      if (attr.terms[i].kind != IndexTermKind::kRegion) continue;
-      const DomainAxis& domain = access.operands[i][0].domain[0];
-      if (access.valid == kNoValue)
-        GuardRegion(access, i, domain.begin, domain.step, domain.extent);
-    }
+    GuardWindows(access);
     auto lazy = std::make_shared<Tensor>();
     lazy->serial = ++serials_;
     lazy->dtype = type.dtype();
@@ -350,36 +361,10 @@ void Lowerer::LowerStore(const Op& op, const IndexAttr& attr) {
                    (options_.parallel && !in_parallel_ ? ", split among tasks" : ""));
     return;
   }
-  // Through index tensors: every element goes to an address of its own.
-  const Resource& resource = *access.source.resource;
-  const auto prepare = [&](const Binding& read, ValueId id) {
-    Tensor everything;
-    everything.strided = true;
-    everything.origin = resource.origin;
-    everything.extents = ExtentIds(TypeOf(id).shape());
-    PrepareStage(read, everything);
-  };
-  prepare(value, op.operands[1]);
-  for (size_t i = 0; i < access.operands.size(); ++i) {
-    for (size_t j = 0; j < access.operands[i].size(); ++j) {
-      prepare(access.operands[i][j], access.values[i][j]);
-    }
-  }
-  for (size_t i = 0; i < attr.terms.size(); ++i) {
-    if (attr.terms[i].kind != IndexTermKind::kRegion) continue;
-    const DomainAxis& domain = access.operands[i][0].domain[0];
-    GuardRegion(access, i, domain.begin, domain.step, domain.extent);
-  }
-  const std::vector<Id> extents = ExtentIds(TypeOf(op.operands[1]).shape());
-  ForEachPoint(
-      extents, -1, 1, {}, {}, [&](const std::vector<Coord>& coords, const Context& context) {
-        const std::vector<Coord> place = SourceCoords(access, coords, context);
-        Id offset = b().Index(0);
-        for (size_t axis = 0; axis < place.size(); ++axis) {
-          offset = b().Add(offset, b().Mul(CoordTile(place[axis], 1), resource.strides[axis]));
-        }
-        b().Store(resource.base, offset, Eval(value, coords, context), b().Index(0));
-      });
+  // Through index tensors.
+  const Id base = access.source.resource->base;
+  ScatterElements(access, {}, false,
+                  [&](Id offset, Id element) { b().Store(base, offset, element, b().Index(0)); });
 }
 
 }  // namespace intent::lower

@@ -50,15 +50,15 @@ struct Lowerer::PackedProblem {
   int32_t lanes = 1;
 };
 
-bool Lowerer::LowerPackedContract(const Op& op, const TensorPtr& output) {
-  const ContractAttr& attr = op.attr<ContractAttr>();
+bool Lowerer::PackedContract(const Op& op, const Binding& lhs, const Binding& rhs,
+                             const ContractAttr& attr, const TensorPtr& output) {
   const DType acc = output->dtype;
   if (BitWidth(acc) < 32 || acc == DType::kIndex) return false;
   PackedProblem problem;
   problem.output = output;
   problem.dtype = acc;
-  problem.left.value = Of(op.operands[0]);
-  problem.right.value = Of(op.operands[1]);
+  problem.left.value = lhs;
+  problem.right.value = rhs;
   const int left_rank = problem.left.value.tensor->rank(),
             right_rank = problem.right.value.tensor->rank();
   std::vector<int> left_role(left_rank, -1), right_role(right_rank, -1);  // -2: reduced

@@ -15,7 +15,6 @@ bool HasValueOnlyDType(const Type& type) {
 
 // Empty if the operation itself is served; otherwise what is not.
 std::string Refusal(const Function& function, const Op& op) {
-  const std::string name = "'" + std::string(InfoOf(op.kind).name) + "'";
   if (HasValueOnlyDType(function.type(op.result))) {
     return "values of " + std::string(DTypeName(function.type(op.result).dtype()));
   }
@@ -62,6 +61,18 @@ std::string Refusal(const Function& function, const Op& op) {
     case OpKind::kBuffer:
     case OpKind::kBufferLoad:
     case OpKind::kBufferStore:
+    case OpKind::kScaledContract:
+    case OpKind::kSparseContract:
+    case OpKind::kHistogram:
+    case OpKind::kQuantize:
+    case OpKind::kQuantizedDot:
+    case OpKind::kScatterUnique:
+    case OpKind::kScatterReduce:
+    case OpKind::kAtomicLoad:
+    case OpKind::kAtomicStore:
+    case OpKind::kAtomicRmw:
+    case OpKind::kAtomicCas:
+    case OpKind::kRandomBits:
       return "";
     case OpKind::kUnary: {
       const UnaryAttr& attr = op.attr<UnaryAttr>();
@@ -82,21 +93,8 @@ std::string Refusal(const Function& function, const Op& op) {
       }
       return "";
     }
-    case OpKind::kScaledContract:
-    case OpKind::kSparseContract:
-    case OpKind::kHistogram:
-    case OpKind::kQuantize:
-    case OpKind::kQuantizedDot:
-    case OpKind::kScatterUnique:
-    case OpKind::kScatterReduce:
-    case OpKind::kAtomicLoad:
-    case OpKind::kAtomicStore:
-    case OpKind::kAtomicRmw:
-    case OpKind::kAtomicCas:
-    case OpKind::kRandomBits:
-      return name;
   }
-  return name;
+  return "'" + std::string(InfoOf(op.kind).name) + "'";
 }
 
 }  // namespace

@@ -39,6 +39,16 @@ void Lowerer::WalkLeaves(const Binding& binding, const std::vector<SymbolicCoord
     visit(tensor, coords);
     return;
   }
+  if (tensor->computed != nullptr) {
+    for (size_t i = 0; i < tensor->operands.size(); ++i) {
+      std::vector<SymbolicCoord> source;
+      for (int axis : tensor->computed->follows[i]) {
+        source.push_back(axis < 0 ? SymbolicCoord{-1, Lane::kOther} : coords[axis]);
+      }
+      WalkLeaves(tensor->operands[i], source, visit, seen);
+    }
+    return;
+  }
   if (tensor->op == nullptr) {
     std::vector<SymbolicCoord> source;
     for (const WindowAxis& at : tensor->window) {

@@ -3,6 +3,7 @@
 // What KIR values are during lowering: scalars are tile values, tensors are lazy, products are
 // lists.
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -100,9 +101,18 @@ struct WindowAxis {
   Id begin = kNoId;  // of the source, the window's first coordinate there
 };
 
+struct Context;
+
+// A rule for elements that no single operation of KIR stands for, such as decoded operands.
+struct Computed {
+  std::function<Id(const std::vector<Coord>& coords, const Context& context)> element;
+  // By operand and its axis: the tensor's axis whose coordinate it takes unchanged, or -1.
+  std::vector<std::vector<int>> follows;
+};
+
 // A tensor value. Strided: its elements lie in memory at base[sum coordinate*stride]. Otherwise its
-// elements are computed from `op` and the bindings of its operands, or, without `op`, are those of
-// a window of its one operand.
+// elements are computed by a rule if there is one, or else from `op` and the bindings of its
+// operands, or, without `op`, are those of a window of its one operand.
 struct Tensor {
   uint64_t serial = 0;  // unique in one lowering
   DType dtype = DType::kBool;
@@ -110,7 +120,11 @@ struct Tensor {
   const Op* op = nullptr;  // the KIR operation that gave it; null for carries, results of stages
                            // and windows
   std::vector<Binding> operands;
-  std::vector<WindowAxis> window;  // by axis of the operand
+  std::vector<WindowAxis> window;            // by axis of the operand
+  std::shared_ptr<const Computed> computed;  // then `op` is null
+  // A tensor value. Strided: its elements lie in memory at base[sum coordinate*stride]. Otherwise
+  // its elements are computed by a rule if there is one, or else from `op` and the bindings of its
+  // operands, or, without `op`, are those of a window of its one operand.
 
   bool strided = false;
   Id base = kNoId;

@@ -268,6 +268,7 @@ class Planner {
       case OpKind::kCast:
       case OpKind::kSaturatingCast:
       case OpKind::kBitcast:
+      case OpKind::kRandomBits:
       case OpKind::kJoin:
       case OpKind::kExtract:
         return axis;
@@ -461,6 +462,7 @@ bool IsLazy(const Function& function, const Op& op) {
     case OpKind::kCast:
     case OpKind::kSaturatingCast:
     case OpKind::kBitcast:
+    case OpKind::kRandomBits:
     case OpKind::kGather:
     case OpKind::kViewLoad:
     case OpKind::kBufferLoad:

@@ -1,0 +1,100 @@
+// Atomics (seed 000 chapter 11). Integers map to atomics of the tile program; floats, and combines
+// that no machine has, go through the integers of their bits, by loops that compare and exchange.
+
+#include "compiler/diag/check.h"
+#include "compiler/lower/access.h"
+
+namespace intent::lower {
+namespace {
+
+// The unsigned integer whose bits an element's memory holds.
+DType CarrierOf(DType dtype) {
+  switch (StorageBytes(dtype)) {
+    case 1:
+      return DType::kU8;
+    case 2:
+      return DType::kU16;
+    case 4:
+      return DType::kU32;
+    default:
+      return DType::kU64;
+  }
+}
+
+BinaryKind KindOf(RmwKind kind) {
+  switch (kind) {
+    case RmwKind::kAdd:
+      return BinaryKind::kAdd;
+    case RmwKind::kMax:
+      return BinaryKind::kMaximum;
+    case RmwKind::kMin:
+      return BinaryKind::kMinimum;
+    case RmwKind::kAnd:
+      return BinaryKind::kAnd;
+    case RmwKind::kOr:
+      return BinaryKind::kOr;
+    case RmwKind::kXor:
+      return BinaryKind::kXor;
+    case RmwKind::kExchange:
+      break;
+  }
+  INTENT_UNREACHABLE() << "an exchange combines nothing";
+  return BinaryKind::kAdd;
+}
+
+}  // namespace
+
+Id Lowerer::AtomicUpdate(Id mem, Id offset, MemoryOrder order, const std::function<Id(Id)>& next) {
+  const DType dtype = b().type(mem).dtype, carrier = CarrierOf(dtype);
+  const bool is_bool = dtype == DType::kBool;
+  const Id bits = b().MemCast(mem, carrier);
+  const auto open = [&](Id seen) {
+    return is_bool ? b().Cast(seen, DType::kBool) : b().Bitcast(seen, dtype);
+  };
+  const std::vector<Id> last = b().While(
+      {b().AtomicLoad(bits, offset, MemoryOrder::kRelaxed), b().Bool(false)},
+      [&](const std::vector<Id>& state) { return b().Not(state[1]); },
+      [&](const std::vector<Id>& state) {
+        const Id value = next(open(state[0]));
+        const Id desired = is_bool ? b().Cast(value, carrier) : b().Bitcast(value, carrier);
+        const auto exchanged = b().AtomicCas(bits, offset, state[0], desired, order);
+        return std::vector<Id>{exchanged.old, exchanged.success};
+      });
+  return open(last[0]);
+}
+
+void Lowerer::LowerAtomic(const Op& op) {
+  const AtomicAttr& attr = op.attr<AtomicAttr>();
+  const size_t values = op.kind == OpKind::kAtomicLoad ? 0 : op.kind == OpKind::kAtomicCas ? 2 : 1;
+  const TensorPtr element = AffineWindow(BindAccess(op, attr.index, 1 + values));
+  INTENT_CHECK(element != nullptr) << "an atomic acts on one element";
+  const DType dtype = element->dtype;
+  const DType carrier = IsFloat(dtype) ? CarrierOf(dtype) : dtype;
+  const Id mem = b().MemCast(element->base, carrier), at = b().Index(0);
+  const auto operand = [&](size_t i) { return b().Bitcast(Scalar(op.operands[i]), carrier); };
+  const auto bind = [&](Id old) { Bind(op.result, Binding::Scalar(b().Bitcast(old, dtype))); };
+  switch (op.kind) {
+    case OpKind::kAtomicLoad:
+      return bind(b().AtomicLoad(mem, at, attr.order));
+    case OpKind::kAtomicStore:
+      return b().AtomicStore(mem, at, operand(1), attr.order);
+    case OpKind::kAtomicCas: {
+      const auto exchanged = b().AtomicCas(mem, at, operand(1), operand(2), attr.order);
+      Bind(op.result, Binding::Product({Binding::Scalar(b().Bitcast(exchanged.old, dtype)),
+                                        Binding::Scalar(exchanged.success)}));
+      return;
+    }
+    default:
+      break;
+  }
+  if (!IsFloat(dtype) || attr.rmw == RmwKind::kExchange) {
+    return bind(b().AtomicRmw(attr.rmw, mem, at, operand(1), attr.order));
+  }
+  const Id update = Scalar(op.operands[1]);
+  Bind(op.result, Binding::Scalar(AtomicUpdate(element->base, at, attr.order, [&](Id old) {
+         return b().Rounded(KindOf(attr.rmw), old, update);
+       })));
+  Report(op, "by compare and exchange");
+}
+
+}  // namespace intent::lower
