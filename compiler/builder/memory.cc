@@ -103,6 +103,8 @@ Operand KernelBuilder::State::StoredValue(const Type& target, const Relation& re
     message += "; a domain and a tensor index give independent axes, tensor indices pair up";
   } else if (type.rank() > result.rank()) {
     message += "; a store never reduces the rank";
+  } else {
+    message += ColumnHint(type.shape(), result.shape());
   }
   return Fail(
       type.rank() > result.rank() ? DiagnosticCode::kRankMismatch : DiagnosticCode::kShapeMismatch,

@@ -32,6 +32,19 @@ Operand KernelBuilder::State::BroadcastTo(const Operand& value, const std::vecto
   return Emit(OpKind::kBroadcast, Type::Tensor(type.dtype(), shape), {value.value()});
 }
 
+std::string KernelBuilder::State::ColumnHint(const std::vector<Extent>& line,
+                                             const std::vector<Extent>& shape) const {
+  if (line.size() != 1) return "";
+  for (size_t axis = 0; axis + 1 < shape.size(); ++axis) {
+    if (!(line[0] == shape[axis])) continue;
+    std::string subscript = "[:";
+    for (size_t i = axis + 1; i < shape.size(); ++i) subscript += ", None";
+    return "; " + subscript + "] behind the one of shape " + ShapeToString(line, namer) +
+           " puts it along axis " + std::to_string(axis);
+  }
+  return "";
+}
+
 std::optional<std::vector<ValueId>> KernelBuilder::State::Align(std::span<const Operand> values) {
   std::vector<Extent> shape;
   bool tensor = false;
@@ -41,7 +54,8 @@ std::optional<std::vector<ValueId>> KernelBuilder::State::Align(std::span<const 
     if (!joint) {
       Fail(DiagnosticCode::kShapeMismatch,
            "shapes " + ShapeToString(shape, namer) + " and " + ShapeToString(type.shape(), namer) +
-               " do not broadcast: from the right, extents are provably equal or a literal 1");
+               " do not broadcast: from the right, extents are provably equal or a literal 1" +
+               ColumnHint(shape, type.shape()) + ColumnHint(type.shape(), shape));
       return std::nullopt;
     }
     shape = std::move(*joint);
@@ -55,6 +69,21 @@ std::optional<std::vector<ValueId>> KernelBuilder::State::Align(std::span<const 
   }
   return aligned;
 }
+
+namespace {
+
+// A scalar of a bare literal's own dtype beside another dtype of its class was probably made by
+// one.
+std::string BareLiteralHint(const Type& bare, const Type& other) {
+  const bool is_float = bare.IsScalar(DType::kF64) && IsFloat(other.dtype());
+  const bool is_integer = bare.IsScalar(DType::kI64) && IsInteger(other.dtype());
+  if (!is_float && !is_integer) return "";
+  return std::string("; a name bound to a bare ") + (is_float ? "0.0 is f64" : "0 is i64") +
+         ", one bound to I.cast(" + (is_float ? "0.0" : "0") + ", I." +
+         std::string(DTypeName(other.dtype())) + ") is not";
+}
+
+}  // namespace
 
 // Literals and constexprs take the dtype of the value they meet; two of them are materialised, an
 // integer beside a float as a float.
@@ -80,7 +109,8 @@ std::optional<std::array<Operand, 2>> KernelBuilder::State::Meet(const Operand& 
   if (x.dtype() == y.dtype()) return met;
   Fail(DiagnosticCode::kDtypeMismatch,
        Describe(x) + " and " + Describe(y) + ": dtypes " + std::string(DTypeName(x.dtype())) +
-           " and " + std::string(DTypeName(y.dtype())) + " do not mix; cast one of them");
+           " and " + std::string(DTypeName(y.dtype())) + " do not mix; cast one of them" +
+           BareLiteralHint(x, y) + BareLiteralHint(y, x));
   return std::nullopt;
 }
 

@@ -59,6 +59,9 @@ struct KernelBuilder::State {
   Operand BroadcastTo(const Operand& value, const std::vector<Extent>& shape, bool tensor);
   // Elementwise values of one shape from several that broadcast jointly.
   std::optional<std::vector<ValueId>> Align(std::span<const Operand> values);
+  // What to say of a vector that does not broadcast with a shape of which it is another axis;
+  // else empty.
+  std::string ColumnHint(const std::vector<Extent>& line, const std::vector<Extent>& shape) const;
   // Two operands as values of one dtype.
   std::optional<std::array<Operand, 2>> Meet(const Operand& a, const Operand& b, const char* what);
   // Python's `and` and `or`, and what their operands may be.

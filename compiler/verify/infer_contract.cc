@@ -270,7 +270,9 @@ std::optional<Type> Inference::Histogram() {
   const DTypeClass cls = declared().IsTensor() ? ClassOf(declared().dtype()) : DTypeClass::kBool;
   if (cls != DTypeClass::kSigned && cls != DTypeClass::kUnsigned) {
     return Fail(DiagnosticCode::kDtypeNotAllowed,
-                "a histogram counts in a fixed-width integer dtype, not " + Text(declared()));
+                "a histogram counts in a fixed-width integer dtype, not " +
+                    (declared().IsTensor() ? std::string(DTypeName(declared().dtype()))
+                                           : Text(declared())));
   }
   return Type::Tensor(declared().dtype(), {bins});
 }

@@ -9,7 +9,7 @@ SIGNATURE = 'def kernel(x: I.In[I.f32, ("N",)], flag: I.bool, out: I.Out[I.f32, 
 
 def kernel(*lines, helpers=""):
     body = "\n".join("    " + line for line in lines)
-    return f"{helpers}\n\n@intent.kernel\n{SIGNATURE}\n{body}\n"
+    return f"import numpy as np\n\n{helpers}\n\n@intent.kernel\n{SIGNATURE}\n{body}\n"
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,24 @@ def kernel(*lines, helpers=""):
         ("E0801", "nearest is I.reduce.sum", ["out[:] = x[:] + I.reduce.summ(x[:], axis=0)  # <-"]),
         ("E0801", "unknown name 'y'", ["out[:] = y  # <-"]),
         ("E0801", "use I.abs", ["out[:] = abs(x[:])  # <-"]),
+        ("E0801", "use I.select", ["out[:] = I.where(x[:] > 0.0, x[:], 0.0)  # <-"]),
+        ("E0801", "use I.maximum of two values, or I.reduce.max", ["out[:] = I.max(x[:], 0.0)  # <-"]),
+        ("E0801", "use I.reduce(value, axis", ["out[0] = I.reduce.min(x[:], axis=0)  # <-"]),
+        ("E0801", "use I.reduce.sum", ["out[0] = x[:].sum()  # <-"]),
+        ("E0801", "its extent is x.shape[0]", ["for i in range(N):  # <-", "    out[i] = x[i]"]),
+        ("E0802", "use I.exp", ["out[:] = np.exp(x[:])  # <-"]),
+        ("E0802", "use I.f32", ["out[:] = I.cast(x[:], np.float32)  # <-"]),
+        ("E0803", "I.f32 is needed here, not 'float32'", ["out[:] = I.cast(x[:], 'float32')  # <-"]),
+        (
+            "E0201",
+            "bound to I.cast(0.0, I.f32)",
+            ["a = 0.0", "for i in range(4):", "    a = a + x[i]  # <-", "out[0] = a"],
+        ),
+        (
+            "E0301",
+            "[:, None] behind the one of shape [N] puts it along axis 0",
+            ["w = I.full((x.shape[0], 3), 1.0, I.f32) * x[:]  # <-", "out[:] = w[:, 0]"],
+        ),
         ("E0803", "no parameter 'keepdim'", ["out[:] = I.reduce.sum(x[:], axis=0, keepdim=True)  # <-"]),
         ("E0803", "acc_dtype", ["out[:] = I.dot(x[:], x[:])  # <-"]),
         (
@@ -100,6 +118,31 @@ def test_paths_of_a_helper_return_one_type(error_of):
     helpers = "@intent.fn\ndef f(a):\n    if a > 0.0:  # <-\n        return a\n    return I.cast(1, I.i64)\n"
     found = error_of(kernel("out[:] = I.cast(f(x[0]), I.f32)", helpers=helpers))
     assert found.code == "E0806" and "f32" in found.message and "i64" in found.message
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (
+            "I.region_fold(x[:], 0, weighted, add, I.cast(0.0, I.f32))",
+            "summarize gets 1 argument (1 slice), but 'weighted' takes 2",
+        ),
+        (
+            "I.region_fold(x[:], 0, weighted, total, I.cast(0.0, I.f32), operands=(x[0],))",
+            "combine gets 2 arguments (two summaries), but 'total' takes 1",
+        ),
+        ("I.region_fold(x[:], 0, weighted, add, I.cast(0.0, I.f32), operands=x[0])", "operands is a tuple"),
+        ("I.reduce(x[:], 0, 0.0, add, combine_operands=x[0])", "combine_operands is a tuple"),
+        ("I.reduce((x, x[:]), 0, (0.0, 0.0), add)", "component 0 of the tuple is view<in, f32, [N]>"),
+    ],
+)
+def test_callbacks_and_operands(error_of, call, words):
+    helpers = (
+        "@intent.fn\ndef total(a):\n    return I.reduce.sum(a, axis=0)\n\n\n"
+        "@intent.fn\ndef weighted(a, w):\n    return I.reduce.sum(a, axis=0) * w\n\n\n"
+        "@intent.fn\ndef add(a, b):\n    return a + b\n"
+    )
+    assert words in error_of(kernel(f"t = {call}  # <-", "out[:] = x[:]", helpers=helpers)).message
 
 
 def test_a_mistake_in_a_helper_is_reported_once_and_in_the_helper(error_of):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import dtypes
-from . import expressions
+from . import expressions, hints
 from .state import Failure
 from .values import Domain, Record, has_poison, is_leaf, is_poison
 
@@ -12,7 +12,9 @@ def dtype(state, node, value):
     if is_poison(value):
         raise Failure
     if not isinstance(value, dtypes.DType):
-        state.fail("E0803", f"a dtype such as I.f32 is needed here, not {state.describe(value)}", node)
+        instead = hints.dtype(value) if isinstance(value, str) else None
+        wanted = instead or "a dtype such as I.f32"
+        state.fail("E0803", f"{wanted} is needed here, not {state.describe(value)}", node)
     return value.name
 
 

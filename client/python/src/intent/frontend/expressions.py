@@ -8,7 +8,7 @@ import types
 
 from .. import _core as core
 from .. import annotations, dtypes, intrinsics
-from . import branches, calls, scopes, syntax
+from . import branches, calls, hints, scopes, syntax
 from .values import (
     POISON,
     Domain,
@@ -283,6 +283,8 @@ def _attribute(state, node):
             else state.describe(base)
         )
         hint = "; only views, buffers and tensors have a shape" if name == "shape" else ""
+        if instead := hints.attribute(name):
+            hint = f"; use {instead}"
         state.fail("E0801", f"{what} has no attribute {name!r}{hint}", node)
     state.fail("E0801", f"{base!r} has no attribute {name!r} in the language", node)
 
@@ -296,8 +298,9 @@ def _member(state, base, name, node):
     is_language = isinstance(base, types.ModuleType) and base.__name__ == "intent.language"
     known = base.__all__ if is_language else [n for n in dir(base) if not n.startswith("_")]
     prefix = "I." if is_language else f"{_title(base)}."
+    instead = hints.intrinsic(f"{prefix}{name}".removeprefix("I."))
     near = difflib.get_close_matches(name, known, 1)
-    hint = f"; the nearest is {prefix}{near[0]}" if near else ""
+    hint = f"; use {instead}" if instead else f"; the nearest is {prefix}{near[0]}" if near else ""
     state.fail("E0801", f"unknown intrinsic {prefix}{name}{hint}", node)
 
 

@@ -97,6 +97,7 @@ def _aggregate(state, node, value, axes, identity, combine, captures):
     operand = args.product(state, node, value, "the value")
     start = args.product(state, node, _identity(state, node, identity, value), "the identity")
     kind = builtin_combine(combine)
+    _check_operands(state, node, "combine_operands", captures)
     if kind is not None:
         if captures:
             state.fail("E0601", "combine_operands belong to a combine that is an @intent.fn", node)
@@ -169,6 +170,7 @@ def _callback(state, node, what, helper, types, captures, runtime, schema):
     """
     if not isinstance(helper, Helper):
         state.fail("E0601", f"{what} is an @intent.fn, not {state.describe(helper)}", node)
+    _check_arity(state, node, what, helper, len(types), len(captures))
     state.at(node)
     captured = [state.builder.type_of(leaf) for leaf in runtime]
     arguments = state.builder.push_region([*types, *captured], isolated=True)
@@ -190,13 +192,48 @@ def _callback(state, node, what, helper, types, captures, runtime, schema):
     return region, kind
 
 
+def _check_operands(state, node, name, operands):
+    if is_poison(operands):
+        raise Failure
+    if not isinstance(operands, tuple):
+        state.fail("E0803", f"{name} is a tuple, such as (x,), not {state.describe(operands)}", node)
+
+
+def _check_arity(state, node, what, helper, own, captures):
+    """A callback that takes another number of arguments than it gets is told what it gets."""
+    arguments = helper.tree().args
+    takes = len(arguments.posonlyargs + arguments.args)
+    optional = len(helper.function.__defaults__ or ())
+    if takes - optional <= own + captures <= takes or arguments.vararg:
+        return
+    gets = {
+        "summarize": _counted(own, "slice"),
+        "combine": "two summaries",
+        "apply": "a summary and the state",
+        "emit": f"{_counted(own - 1, 'slice')}, the state",
+    }[what]
+    if captures:
+        gets += f" and {_counted(captures, 'operand')}"
+    name = helper.function.__name__
+    state.fail(
+        "E0803",
+        f"{what} gets {_counted(own + captures, 'argument')} ({gets}), but {name!r} takes {takes}",
+        node,
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _region_source(state, node, source, axis, operands):
     """(source operand, slices, captures, their runtime leaves)."""
     operand = args.product(state, node, source, "the source")
     axis = args.axis(state, node, axis)
     state.at(node)
     slices = state.builder.slices(operand, axis)
-    if slices is None or not isinstance(operands, tuple):
+    _check_operands(state, node, "operands", operands)
+    if slices is None:
         raise Failure
     runtime = [x for capture in operands for x in leaves(capture) if not state.is_static(x)]
     if any(is_poison(x) for x in runtime):

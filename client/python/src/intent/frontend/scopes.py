@@ -8,6 +8,7 @@ import types
 
 from .. import annotations, dtypes, intrinsics
 from ..kernel import Helper, Kernel
+from . import hints
 from .values import Unbound
 
 _BUILTINS = {name: getattr(builtins, name) for name in ("range", "enumerate", "slice", "len")}
@@ -60,7 +61,9 @@ def lookup(state, name: str, node):
         return _BUILTINS[name]
     if name in _INSTEAD:
         state.fail("E0801", f"{name!r} is Python's and not part of the language; use {_INSTEAD[name]}", node)
-    state.fail("E0801", f"unknown name {name!r}", node)
+    extent = hints.symbol(state.kernel, name) if state.frame.is_kernel else None
+    hint = f"; a symbol of the annotations is no variable: its extent is {extent}" if extent else ""
+    state.fail("E0801", f"unknown name {name!r}{hint}", node)
 
 
 def outside(state, value, name: str, node):
@@ -80,12 +83,10 @@ def outside(state, value, name: str, node):
     if any(value is known for known in _BUILTINS.values()):
         return value
     if callable(value) and not isinstance(value, type):
-        state.fail(
-            "E0802",
-            f"{name!r} is a Python function, which a kernel cannot call; use the intrinsics of intent.language, or make "
-            "it an @intent.fn",
-            node,
-        )
+        instead = hints.function(value) or "the intrinsics of intent.language, or make it an @intent.fn"
+        state.fail("E0802", f"{name!r} is a Python function, which a kernel cannot call; use {instead}", node)
+    if isinstance(value, type) and (instead := hints.dtype(value)):
+        state.fail("E0802", f"{name!r} is no dtype of the language; use {instead}", node)
     state.fail(
         "E0802",
         f"{name!r} is {_article(type(value).__name__)}, which a kernel cannot use; from outside come numbers, "

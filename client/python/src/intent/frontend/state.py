@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core as core
+from .. import annotations
 from . import syntax
 from .values import (
     POISON,
@@ -142,6 +143,8 @@ class State:
             return "undefined"
         if isinstance(value, EnumConstexpr):
             return f"a member of {value.type.__name__}"
+        if isinstance(value, annotations.Enum):
+            return f"{type(value).__name__}.{value.name}"
         for kind, text in ((Record, "a record"), (Domain, "a domain"), (Shape, "a shape")):
             if isinstance(value, kind):
                 return text
@@ -215,6 +218,12 @@ class State:
             self.at(node)
             return self.builder.make_record(list(value.names), fields)
         if isinstance(value, tuple):
+            for place, item in enumerate(value):
+                if self.is_resource(item):
+                    what = f"component {place} of the tuple is {self.describe(item)}"
+                    self.fail(
+                        "E0504", f"{what}, which is storage; read it with an index to get a tensor", node
+                    )
             fields = [self.pack(item, node) for item in value]
             self.at(node)
             return self.builder.make_tuple(fields)
