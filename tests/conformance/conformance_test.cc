@@ -31,6 +31,7 @@ struct ViewSetup {
 
 struct Call {
   std::string line;
+  std::map<char, std::vector<std::string>> dtypes;  // by the letter that stands for them
   std::map<uint32_t, int64_t> symbols;
   std::map<size_t, ViewSetup> views;  // by parameter
   std::map<size_t, std::string> scalars;
@@ -83,6 +84,13 @@ bool ReadDirective(const std::string& line, std::vector<Call>* calls) {
     Call call{.line = content};
     for (const std::string& item : Words(content.substr(4))) {
       const size_t equals = item.find('=');
+      if (equals == 1 && std::isupper(static_cast<unsigned char>(item[0]))) {
+        std::istringstream dtypes(item.substr(2));
+        for (std::string name; std::getline(dtypes, name, ',');) {
+          call.dtypes[item[0]].push_back(name);
+        }
+        continue;
+      }
       if (item[0] != 's' || equals == std::string::npos) return false;
       call.symbols[static_cast<uint32_t>(std::stoul(item.substr(1)))] =
           std::stoll(item.substr(equals + 1));
@@ -122,7 +130,43 @@ bool ReadDirective(const std::string& line, std::vector<Call>* calls) {
   return true;
 }
 
+// Words for extremes and for patterns of bits; nullopt: a number.
+std::optional<ScalarValue> Named(DType dtype, const std::string& text) {
+  if (text.starts_with("0x")) return ScalarValue{dtype, std::stoull(text, nullptr, 16)};
+  if (IsFloat(dtype)) {
+    const bool negative = text[0] == '-';
+    const std::string word = text.substr(negative ? 1 : 0);
+    if (word != "max" && word != "tiny") return std::nullopt;
+    ScalarValue value{.dtype = dtype, .bits = word == "tiny"};
+    if (word == "max") {
+      // Codes of a format are ordered as their values.
+      for (int bit = BitWidth(dtype) - 2; bit >= 0; --bit) {
+        const ScalarValue more{dtype, value.bits | static_cast<unsigned __int128>(1) << bit};
+        if (std::isfinite(numerics::AsDouble(more))) value = more;
+      }
+    }
+    if (negative) value.bits |= static_cast<unsigned __int128>(1) << (BitWidth(dtype) - 1);
+    return value;
+  }
+  // A word, and perhaps a number that is added to it.
+  const int highest = BitWidth(dtype) - 1;
+  const __int128 one = 1;
+  const std::string word = text.substr(0, 3);
+  __int128 value;
+  if (word == "top") {
+    value = highest;
+  } else if (word == "min") {
+    value = IsSignedInteger(dtype) ? -(one << highest) : 0;
+  } else if (word == "max") {
+    value = (one << (highest + !IsSignedInteger(dtype))) - 1;
+  } else {
+    return std::nullopt;
+  }
+  return numerics::MakeInteger(dtype, value + (text.size() > 3 ? std::stoll(text.substr(3)) : 0));
+}
+
 ScalarValue Number(DType dtype, const std::string& text) {
+  if (const auto named = Named(dtype, text)) return *named;
   if (text == "true" || text == "false") return numerics::MakeInteger(dtype, text == "true");
   if (IsFloat(dtype)) return numerics::MakeFloat(dtype, std::stod(text));
   if (text[0] != '-') return numerics::MakeInteger(dtype, std::stoull(text));
@@ -256,7 +300,74 @@ void ExpectMarkedError(const TestKernel& kernel, const std::string& text, const 
   ADD_FAILURE() << "no line is marked: " << outcome.message;
 }
 
-class Conformance : public ::testing::TestWithParam<Section> {};
+// `text` with dtypes for the letters that stand for them.
+std::string WithDTypes(const std::string& text, const std::map<char, std::string>& dtypes) {
+  const auto is_word = [&](size_t at) {
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
+  };
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto found = dtypes.find(text[i]);
+    if (found == dtypes.end() || is_word(i + 1) || (i > 0 && is_word(i - 1))) {
+      result += text[i];
+    } else {
+      result += found->second;
+    }
+  }
+  return result;
+}
+
+// Every choice of a dtype for each letter.
+std::vector<std::map<char, std::string>> Choices(const Call& call) {
+  std::vector<std::map<char, std::string>> choices = {{}};
+  for (const auto& [letter, names] : call.dtypes) {
+    std::vector<std::map<char, std::string>> longer;
+    for (const auto& choice : choices) {
+      for (const std::string& name : names) {
+        longer.push_back(choice);
+        longer.back()[letter] = name;
+      }
+    }
+    choices = std::move(longer);
+  }
+  return choices;
+}
+
+// All ways for the first choice of dtypes; for others those of the tile interpreter, and of
+// compiled code every third in turn.
+std::vector<Way> WaysFor(size_t choice) {
+  std::vector<Way> ways;
+  size_t compiled = 0;
+  for (const Way& way : AllWays()) {
+    if (choice == 0 || way.target.empty() || compiled++ % 3 == choice % 3) ways.push_back(way);
+  }
+  return ways;
+}
+
+class Conformance : public ::testing::TestWithParam<Section> {
+ protected:
+  void Make(const TestKernel& kernel, const Call& call, const std::string& text,
+            const std::vector<Way>& ways) {
+    const Function& function = kernel.function();
+    std::map<size_t, size_t> position;
+    const CallData data = Arrange(function, call, &position);
+    if (HasFailure()) return;
+    const Outcome outcome = kernel.Interpret(data);
+    if (call.fails) {
+      ExpectMarkedError(kernel, text, outcome);
+    } else {
+      ASSERT_FALSE(outcome.failed) << outcome.message;
+    }
+    for (const auto& [parameter, setup] : call.views) {
+      if (!setup.checked) continue;
+      ExpectElements(data.views[position[parameter]], function.parameters[parameter].type.dtype(),
+                     outcome, setup, parameter);
+    }
+    EXPECT_EQ(kernel.Disagreement(data, ways), "");
+    EXPECT_EQ(kernel.Disagreement(data, EmulatedWays()), "");
+  }
+};
 
 TEST_P(Conformance, EveryWayDoesWhatIsWritten) {
   const std::string& text = GetParam().text;
@@ -266,28 +377,27 @@ TEST_P(Conformance, EveryWayDoesWhatIsWritten) {
     ASSERT_TRUE(ReadDirective(line, &calls)) << line;
   }
   ASSERT_FALSE(calls.empty()) << "no call is made";
-  std::string error;
-  const auto kernel = TestKernel::Parse(text, &error);
-  ASSERT_NE(kernel, nullptr) << error;
-  const Function& function = kernel->function();
+  struct Instance {
+    std::unique_ptr<TestKernel> kernel;
+    std::vector<Way> ways;
+  };
+  std::map<std::map<char, std::string>, Instance> instances;  // by dtypes
   for (const Call& call : calls) {
     SCOPED_TRACE(call.line);
-    std::map<size_t, size_t> position;
-    const CallData data = Arrange(function, call, &position);
-    if (::testing::Test::HasFailure()) return;
-    const Outcome outcome = kernel->Interpret(data);
-    if (call.fails) {
-      ExpectMarkedError(*kernel, text, outcome);
-    } else {
-      ASSERT_FALSE(outcome.failed) << outcome.message;
+    for (const auto& dtypes : Choices(call)) {
+      std::string names;
+      for (const auto& [letter, name] : dtypes) names += " " + name;
+      SCOPED_TRACE(names);
+      Instance& instance = instances[dtypes];
+      std::string error;
+      if (instance.kernel == nullptr) {
+        instance.kernel = TestKernel::Parse(WithDTypes(text, dtypes), &error);
+        instance.ways = WaysFor(instances.size() - 1);
+      }
+      ASSERT_NE(instance.kernel, nullptr) << error;
+      Make(*instance.kernel, call, text, instance.ways);
+      if (HasFatalFailure()) return;
     }
-    for (const auto& [parameter, setup] : call.views) {
-      if (!setup.checked) continue;
-      ExpectElements(data.views[position[parameter]], function.parameters[parameter].type.dtype(),
-                     outcome, setup, parameter);
-    }
-    EXPECT_EQ(kernel->Disagreement(data, AllWays()), "");
-    EXPECT_EQ(kernel->Disagreement(data, EmulatedWays()), "");
   }
 }
 

@@ -45,7 +45,8 @@ Way TileWay(int vector_bits) {
 Way CompiledWay(const std::string& target, int opt_level, int threads) {
   const CpuFacts facts = FactsOf(*ParseTarget(target));
   Way way;
-  way.name = target + " O" + std::to_string(opt_level) + (threads > 1 ? " threaded" : "");
+  way.code = target + " O" + std::to_string(opt_level);
+  way.name = way.code + (threads > 1 ? " threaded" : "");
   way.target = target;
   way.opt_level = opt_level;
   way.threads = threads;
@@ -266,7 +267,7 @@ TestKernel::TestKernel() = default;
 TestKernel::~TestKernel() = default;
 
 const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
-  std::unique_ptr<Ready>& slot = ready_[way.name];
+  std::unique_ptr<Ready>& slot = ready_[way.code.empty() ? way.name : way.code];
   if (slot != nullptr) return *slot;
   slot = std::make_unique<Ready>();
   Ready& ready = *slot;

@@ -59,6 +59,7 @@ struct Outcome {
 // One way to run a kernel beside the interpreter.
 struct Way {
   std::string name;
+  std::string code;  // ways of equal code run the same code, which is made once; empty: their own
   lower::LowerOptions lowering;
   std::string target;  // empty: the tile interpreter
   int opt_level = 2;
