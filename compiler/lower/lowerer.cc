@@ -377,7 +377,7 @@ void Lowerer::LowerPure(const Op& op) {
       DomainAxis axis;
       axis.begin = Scalar(op.operands[0]);
       axis.step = Scalar(op.operands[2]);
-      b().Guard(b().Less(b().Index(0), axis.step), axis.step, b().Index(0), INTENT_BAD_STEP, -1, 0);
+      b().Guard(b().Less(b().Index(0), axis.step), axis.step, b().Index(0), INTENT_BAD_STEP, -1, -1);
       axis.extent = ExtentId(type.shape()[0]);
       axis.value = op.result;
       Binding binding;
@@ -395,9 +395,9 @@ void Lowerer::LowerPure(const Op& op) {
       size_t next = 1;
       if (attr.has_start) start = Scalar(op.operands[next++]);
       if (attr.has_stop) stop = Scalar(op.operands[next]);
-      b().Guard(b().LessEqual(begin, start), start, begin, INTENT_BAD_STEP, -1, 0);
-      b().Guard(b().LessEqual(start, stop), start, stop, INTENT_BAD_STEP, -1, 0);
-      b().Guard(b().LessEqual(stop, end), stop, end, INTENT_BAD_STEP, -1, 0);
+      b().Guard(b().LessEqual(begin, start), start, begin, INTENT_BAD_STEP, -1, -1);
+      b().Guard(b().LessEqual(start, stop), start, stop, INTENT_BAD_STEP, -1, -1);
+      b().Guard(b().LessEqual(stop, end), stop, end, INTENT_BAD_STEP, -1, -1);
       axis.begin = start;
       axis.extent = ExtentId(type.shape()[0]);
       axis.value = op.result;

@@ -339,8 +339,10 @@ std::vector<std::map<char, std::string>> Choices(const Call& call) {
 std::vector<Way> WaysFor(size_t choice) {
   std::vector<Way> ways;
   size_t compiled = 0;
-  for (const Way& way : AllWays()) {
-    if (choice == 0 || way.target.empty() || compiled++ % 3 == choice % 3) ways.push_back(way);
+  for (const std::vector<Way>* some : {&AllWays(), &EmulatedWays()}) {
+    for (const Way& way : *some) {
+      if (choice == 0 || way.target.empty() || compiled++ % 3 == choice % 3) ways.push_back(way);
+    }
   }
   return ways;
 }
@@ -365,7 +367,6 @@ class Conformance : public ::testing::TestWithParam<Section> {
                      outcome, setup, parameter);
     }
     EXPECT_EQ(kernel.Disagreement(data, ways), "");
-    EXPECT_EQ(kernel.Disagreement(data, EmulatedWays()), "");
   }
 };
 
