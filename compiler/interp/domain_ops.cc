@@ -12,8 +12,11 @@ RuntimeValue Machine::MakeDomain(const Op& op) {
          "a domain's step is positive, not " + std::to_string(range.step));
     return {};
   }
-  if (range.Count() < 0) {
-    Fail(ErrorKind::kBadShape, op, "a domain of more than 2^63 members");
+  int64_t span;
+  if (range.begin < range.end && __builtin_sub_overflow(range.end, range.begin, &span)) {
+    Fail(ErrorKind::kBadShape, op,
+         "a domain from " + std::to_string(range.begin) + " to " + std::to_string(range.end) +
+             " spans more than an index counts");
     return {};
   }
   return Domain{{range}};

@@ -107,8 +107,8 @@ TEST(Domains, SubregionsKeepAbsoluteCoordinatesAndAreNotClamped) {
   EXPECT_EQ(kernel.TryRun({View(x), Index(-1), Index(3), out})->kind, ErrorKind::kOutOfBounds);
 }
 
-TEST(Domains, MembersReachFromOneEndOfIndexToTheOther) {
-  const Kernel kernel("%b: index, %e: index, %y: view<out, index, [4]>", R"(
+TEST(Domains, ReachEitherEndOfIndexButSpanNoMoreThanItCounts) {
+  const Kernel kernel("%b: index, %e: index, %y: view<out, index, [2]>", R"(
     %0 = constant 0 : index
     %1 = constant 1 : index
     %w = constant 4611686018427387904 : index
@@ -118,9 +118,16 @@ TEST(Domains, MembersReachFromOneEndOfIndexToTheOther) {
       %next = binary add %k, %1 : index
       yield %next
     } : tuple<index>)");
-  std::vector<int64_t> y(4);
-  kernel.Run({Index(INT64_MIN), Index(INT64_MAX), View(y, {4}, {}, 0, DType::kIndex)});
-  EXPECT_THAT(y, ElementsAre(INT64_MIN, INT64_MIN / 2, 0, -(INT64_MIN / 2)));
+  std::vector<int64_t> y(2);
+  const auto view = View(y, {2}, {}, 0, DType::kIndex);
+  kernel.Run({Index(INT64_MIN), Index(-1), view});
+  EXPECT_THAT(y, ElementsAre(INT64_MIN, INT64_MIN / 2));
+  kernel.Run({Index(0), Index(INT64_MAX), view});
+  EXPECT_THAT(y, ElementsAre(0, -(INT64_MIN / 2)));
+  const auto error = kernel.TryRun({Index(INT64_MIN), Index(0), view});
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->kind, ErrorKind::kBadShape);
+  EXPECT_EQ(kernel.TryRun({Index(INT64_MAX), Index(INT64_MIN), view}), std::nullopt);
 }
 
 TEST(Helpers, BindTheirOwnSymbolsAtEachCall) {

@@ -50,18 +50,9 @@ Tensor Tensor::Run(int64_t first, Shape shape) const {
   return Tensor(dtype_, std::move(shape), storage_, first_ + first);
 }
 
-int64_t Domain::Range::Count() const {
-  if (begin >= end) return 0;
-  // The difference of two int64 fits uint64; a domain longer than int64 cannot be traversed.
-  const uint64_t span = static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
-  return static_cast<int64_t>((span - 1) / static_cast<uint64_t>(step) + 1);
-}
+int64_t Domain::Range::Count() const { return begin >= end ? 0 : (end - begin - 1) / step + 1; }
 
-int64_t Domain::Range::At(int64_t ordinal) const {
-  // Unsigned: from the one end of int64 to the other the distance may leave it, members do not.
-  return static_cast<int64_t>(static_cast<uint64_t>(begin) +
-                              static_cast<uint64_t>(ordinal) * static_cast<uint64_t>(step));
-}
+int64_t Domain::Range::At(int64_t ordinal) const { return begin + ordinal * step; }
 
 RuntimeValue RuntimeValue::Product(Fields fields) {
   RuntimeValue value;

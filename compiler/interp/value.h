@@ -85,6 +85,7 @@ class Tensor {
 
 // A product of half-open ranges with positive steps; one range is a domain of rank 1.
 struct Domain {
+  // end - begin does not overflow.
   struct Range {
     int64_t begin = 0, end = 0, step = 1;
     int64_t Count() const;

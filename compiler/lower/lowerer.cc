@@ -377,7 +377,15 @@ void Lowerer::LowerPure(const Op& op) {
       DomainAxis axis;
       axis.begin = Scalar(op.operands[0]);
       axis.step = Scalar(op.operands[2]);
-      b().Guard(b().Less(b().Index(0), axis.step), axis.step, b().Index(0), INTENT_BAD_STEP, -1, -1);
+      b().Guard(b().Less(b().Index(0), axis.step), axis.step, b().Index(0), INTENT_BAD_STEP, -1,
+                -1);
+      // An extent is counted in index: what spans more has none.
+      if (!ranges_.ExtentOf(op.operands[0]).ProvablyNonNegative()) {
+        const Id end = Scalar(op.operands[1]);
+        const Id span = b().Sub(end, axis.begin);
+        b().Guard(b().Or(b().LessEqual(end, axis.begin), b().Less(b().Index(0), span)), axis.begin,
+                  end, INTENT_BAD_STEP, -1, -1);
+      }
       axis.extent = ExtentId(type.shape()[0]);
       axis.value = op.result;
       Binding binding;

@@ -335,13 +335,13 @@ std::vector<std::map<char, std::string>> Choices(const Call& call) {
 }
 
 // All ways for the first choice of dtypes; for others those of the tile interpreter, and of
-// compiled code every third in turn.
+// compiled code every fourth in turn.
 std::vector<Way> WaysFor(size_t choice) {
   std::vector<Way> ways;
   size_t compiled = 0;
   for (const std::vector<Way>* some : {&AllWays(), &EmulatedWays()}) {
     for (const Way& way : *some) {
-      if (choice == 0 || way.target.empty() || compiled++ % 3 == choice % 3) ways.push_back(way);
+      if (choice == 0 || way.target.empty() || compiled++ % 4 == choice % 4) ways.push_back(way);
     }
   }
   return ways;
