@@ -118,7 +118,8 @@ class Lowerer {
                                   const Context& context);
   // The regions and slices of an access that no window stands for.
   void GuardWindows(const Relation& access);
-  void GuardRegion(const Relation& access, size_t term, Id begin, Id step, Id extent);
+  void GuardRegion(const Relation& access, size_t term, Id begin, Id step, Id extent,
+                   const Context& context);
   void GuardIndex(const Relation& access, size_t term, Id index, const Context& context);
 
   // --- scatter.cc: elements at addresses of their own.

@@ -65,7 +65,8 @@ class OrdinalScope {
 }  // namespace
 
 // A region must lie inside its axis; an empty one touches nothing.
-void Lowerer::GuardRegion(const Relation& access, size_t term, Id begin, Id step, Id count) {
+void Lowerer::GuardRegion(const Relation& access, size_t term, Id begin, Id step, Id count,
+                          const Context& context) {
   if (options_.bounds == Bounds::kTrust) return;
   const OrdinalScope scope(&b(), access.op->ordinal);
   const int axis = access.SourceAxis(term);
@@ -81,7 +82,8 @@ void Lowerer::GuardRegion(const Relation& access, size_t term, Id begin, Id step
   }
   const Id limit = ExtentId(extent);
   const Id last = b().Add(begin, b().Mul(b().Sub(count, b().Index(1)), step));
-  const Id empty = b().LessEqual(count, b().Index(0));
+  Id empty = b().LessEqual(count, b().Index(0));
+  if (context.mask != kNoId) empty = b().Or(empty, b().Not(context.mask));
   const Id inside = b().And(b().LessEqual(b().Index(0), begin), b().Less(last, limit));
   const Id offending = b().Select(b().Less(begin, b().Index(0)), begin, last);
   b().Guard(b().Or(empty, inside), offending, limit, INTENT_OUT_OF_BOUNDS, access.parameter, axis);
@@ -92,7 +94,7 @@ void Lowerer::GuardWindows(const Relation& access) {
     const IndexTermKind kind = access.attr->terms[i].kind;
     if (kind == IndexTermKind::kRegion && access.valid == kNoValue) {
       const DomainAxis& domain = access.operands[i][0].domain[0];
-      GuardRegion(access, i, domain.begin, domain.step, domain.extent);
+      GuardRegion(access, i, domain.begin, domain.step, domain.extent, {});
     } else if (kind == IndexTermKind::kSlice && options_.bounds == Bounds::kGuard) {
       const OrdinalScope scope(&b(), access.op->ordinal);
       const Id start = Eval(access.operands[i][0], {}, {});
@@ -150,6 +152,33 @@ TensorPtr Lowerer::AffineWindow(const Relation& access) {
     dtype = tensor.dtype;
     separated = tensor.separated;
   }
+  // An empty window reaches nothing, wherever it points.
+  Id occupied = b().Bool(true);
+  for (size_t i = 0, source_axis = 0; i < access.attr->terms.size(); ++i) {
+    Id extent = kNoId;
+    switch (access.attr->terms[i].kind) {
+      case IndexTermKind::kNewAxis:
+        continue;
+      case IndexTermKind::kFull:
+        extent = source_extents[source_axis];
+        break;
+      case IndexTermKind::kRegion:
+        extent = access.operands[i][0].domain[0].extent;
+        break;
+      case IndexTermKind::kSlice:
+        extent = b().Sub(Eval(access.operands[i][1], {}, {}), Eval(access.operands[i][0], {}, {}));
+        break;
+      case IndexTermKind::kStatic:
+      case IndexTermKind::kValue:
+        break;
+    }
+    if (extent != kNoId) occupied = b().And(occupied, b().Less(b().Index(0), extent));
+    ++source_axis;
+  }
+  Context context;
+  if (const ScalarValue* known = b().ConstantOf(occupied); known == nullptr || known->bits == 0) {
+    context.mask = occupied;
+  }
   Id offset = b().Index(0);
   std::vector<Id> extents, strides;
   size_t axis = 0;
@@ -164,20 +193,20 @@ TensorPtr Lowerer::AffineWindow(const Relation& access) {
         const Id index = b().Index(term.position.value);
         if (!(access.source_type.shape()[axis] - 1 - Extent(term.position.value))
                  .ProvablyNonNegative()) {
-          GuardIndex(access, i, index, {});
+          GuardIndex(access, i, index, context);
         }
         offset = b().Add(offset, b().Mul(index, source_strides[axis]));
         break;
       }
       case IndexTermKind::kValue: {
         const Id index = b().Cast(Eval(access.operands[i][0], {}, {}), DType::kIndex);
-        GuardIndex(access, i, index, {});
+        GuardIndex(access, i, index, context);
         offset = b().Add(offset, b().Mul(index, source_strides[axis]));
         break;
       }
       case IndexTermKind::kRegion: {
         const DomainAxis& domain = access.operands[i][0].domain[0];
-        GuardRegion(access, i, domain.begin, domain.step, domain.extent);
+        GuardRegion(access, i, domain.begin, domain.step, domain.extent, context);
         offset = b().Add(offset, b().Mul(domain.begin, source_strides[axis]));
         extents.push_back(domain.extent);
         strides.push_back(b().Mul(domain.step, source_strides[axis]));
@@ -189,12 +218,13 @@ TensorPtr Lowerer::AffineWindow(const Relation& access) {
         const Id limit = source_extents[axis];
         const int place = static_cast<int>(axis);
         if (options_.bounds == Bounds::kGuard) {
-          b().Guard(b().LessEqual(b().Index(0), start), start, limit, INTENT_OUT_OF_BOUNDS,
-                    access.parameter, place);
+          const Id empty = b().Not(occupied);
           b().Guard(b().LessEqual(start, stop), stop, start, INTENT_OUT_OF_BOUNDS, access.parameter,
                     place);
-          b().Guard(b().LessEqual(stop, limit), stop, limit, INTENT_OUT_OF_BOUNDS, access.parameter,
-                    place);
+          b().Guard(b().Or(empty, b().LessEqual(b().Index(0), start)), start, limit,
+                    INTENT_OUT_OF_BOUNDS, access.parameter, place);
+          b().Guard(b().Or(empty, b().LessEqual(stop, limit)), stop, limit, INTENT_OUT_OF_BOUNDS,
+                    access.parameter, place);
         }
         offset = b().Add(offset, b().Mul(start, source_strides[axis]));
         extents.push_back(b().Sub(stop, start));
