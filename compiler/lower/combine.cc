@@ -81,7 +81,9 @@ Lowerer::Leaves Lowerer::RunCallback(const Block& block, const std::vector<Bindi
   for (size_t i = 0; i < arguments.size(); ++i) Bind(block.arguments[i], arguments[i]);
   const uint32_t ordinal = b().ordinal();
   const bool single_rows = std::exchange(single_rows_, false);
+  ++callbacks_;
   LowerBlock(block);
+  --callbacks_;
   single_rows_ = single_rows;
   b().SetOrdinal(ordinal);
   Leaves leaves;

@@ -226,6 +226,7 @@ class Lowerer {
     CombineBody combine;
   };
   Leaves FoldRange(const OrderedFold& fold, Id first, Id count);
+  bool MaySplit(Id count);
   // Split among tasks where that pays; work: elements of an item.
   Leaves FoldOrdered(const OrderedFold& fold, Id count, Id work);
 
@@ -373,6 +374,7 @@ class Lowerer {
   size_t position_ = 0;           // in block_
   uint64_t serials_ = 0;
   bool in_parallel_ = false;
+  int callbacks_ = 0;         // being lowered, one in another
   bool single_rows_ = false;  // a window of axis 0 is one row: nothing to vectorise along it
   std::vector<std::string> report_;
 };

@@ -90,7 +90,7 @@ void Lowerer::LowerRegionFold(const Op& op) {
     return RunCallback(*op.regions[0], arguments);
   };
   fold.combine = CombineBy(*op.regions[1], schema, {});
-  const bool split = options_.parallel && !in_parallel_;
+  const bool split = MaySplit(source.count);
   const Leaves total = FoldOrdered(fold, source.count, source.work);
   size_t next = 0;
   Bind(op.result, Unflatten(schema, total, &next));
@@ -160,7 +160,7 @@ void Lowerer::LowerRegionScan(const Op& op) {
         })[0];
     return GetValue(states, depth);
   };
-  const bool split = options_.parallel && !in_parallel_ && !b().IsIndex(source.count, 1);
+  const bool split = MaySplit(source.count);
   Leaves last;
   if (!split) {
     last = run(summarize, emit);

@@ -150,10 +150,14 @@ Lowerer::Leaves Lowerer::FoldRange(const OrderedFold& fold, Id first, Id count) 
   return GetValue(stack.runs, zero);
 }
 
+// A split fold has its combine twice: folds in folds are not split, or code would grow with 2^depth.
+bool Lowerer::MaySplit(Id count) {
+  return options_.parallel && !in_parallel_ && callbacks_ == 0 && !b().IsIndex(count, 1);
+}
+
 Lowerer::Leaves Lowerer::FoldOrdered(const OrderedFold& fold, Id count, Id work) {
   const Id zero = b().Index(0), one = b().Index(1);
-  if (!options_.parallel || in_parallel_ || b().IsIndex(count, 1))
-    return FoldRange(fold, zero, count);
+  if (!MaySplit(count)) return FoldRange(fold, zero, count);
   const auto ceil_div = [&](Id a, Id c) { return b().FloorDiv(b().Add(a, b().Sub(c, one)), c); };
   // Ranges follow from the extents alone: the result does not depend on the number of threads.
   const Id least = b().Add(b().FloorDiv(b().Index(kTaskElements), b().Max(work, one)), one);
