@@ -12,6 +12,79 @@ namespace {
 
 using llvm::Intrinsic::ID;
 
+V AllOnes(V like) { return llvm::Constant::getAllOnesValue(like->getType()); }
+
+// i128 quotient(i128, i128), the divisor not zero: long division, since LLVM's would call into a
+// compiler's runtime library.
+llvm::Function* WideDivision(llvm::Module& module) {
+  constexpr const char* kSymbol = "intent.divide128";
+  if (llvm::Function* known = module.getFunction(kSymbol)) return known;
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* type = llvm::Type::getInt128Ty(context);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(type, {type, type}, false),
+                                          llvm::GlobalValue::InternalLinkage, kSymbol, module);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->setDoesNotThrow();
+  auto* entry = llvm::BasicBlock::Create(context, "entry", function);
+  auto* loop = llvm::BasicBlock::Create(context, "bit", function);
+  auto* done = llvm::BasicBlock::Create(context, "done", function);
+  llvm::IRBuilder<> b(entry);
+  V dividend = function->getArg(0), divisor = function->getArg(1);
+  V zero = llvm::ConstantInt::get(type, 0), one = llvm::ConstantInt::get(type, 1);
+  // The divisor's highest bit under the dividend's.
+  V top = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, dividend, b.getFalse());
+  V first = b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, divisor, b.getTrue()), top);
+  b.CreateCondBr(b.CreateICmpULE(divisor, dividend), loop, done);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* shift = b.CreatePHI(type, 2);
+  llvm::PHINode* rest = b.CreatePHI(type, 2);
+  llvm::PHINode* quotient = b.CreatePHI(type, 2);
+  V part = b.CreateShl(divisor, shift);
+  V fits = b.CreateICmpULE(part, rest);
+  V next_rest = b.CreateSelect(fits, b.CreateSub(rest, part), rest);
+  V next = b.CreateOr(b.CreateShl(quotient, one), b.CreateZExt(fits, type));
+  shift->addIncoming(first, entry);
+  shift->addIncoming(b.CreateSub(shift, one), loop);
+  rest->addIncoming(dividend, entry);
+  rest->addIncoming(next_rest, loop);
+  quotient->addIncoming(zero, entry);
+  quotient->addIncoming(next, loop);
+  b.CreateCondBr(b.CreateICmpEQ(shift, zero), done, loop);
+  b.SetInsertPoint(done);
+  llvm::PHINode* result = b.CreatePHI(type, 2);
+  result->addIncoming(zero, entry);
+  result->addIncoming(next, loop);
+  b.CreateRet(result);
+  return function;
+}
+
+V DivideUnsigned(const Lanes& l, V x, V y) {
+  llvm::IRBuilderBase& b = l.b;
+  if (x->getType()->getScalarSizeInBits() != 128) return b.CreateUDiv(x, y);
+  llvm::Function* division = WideDivision(l.module);
+  const int count = Lanes::Count(x);
+  if (count == 1) return b.CreateCall(division, {x, y});
+  V result = llvm::PoisonValue::get(x->getType());
+  for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) {
+    V quotient =
+        b.CreateCall(division, {b.CreateExtractElement(x, i), b.CreateExtractElement(y, i)});
+    result = b.CreateInsertElement(result, quotient, i);
+  }
+  return result;
+}
+
+// Towards zero; the divisor is not zero, and the quotient fits or wraps.
+V DivideSigned(const Lanes& l, V x, V y) {
+  llvm::IRBuilderBase& b = l.b;
+  if (x->getType()->getScalarSizeInBits() != 128) return b.CreateSDiv(x, y);
+  const auto magnitude = [&](V v) {
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v, b.getFalse());
+  };
+  V quotient = DivideUnsigned(l, magnitude(x), magnitude(y));
+  V negative = b.CreateICmpSLT(b.CreateXor(x, y), l.I(x, 0));
+  return l.Select(negative, b.CreateNeg(quotient), quotient);
+}
+
 // Python's floor division and remainder, total: a divisor of 0 gives 0, MIN // -1 wraps.
 V FloorDivide(const Lanes& l, DType dtype, V x, V y, bool remainder) {
   llvm::IRBuilderBase& b = l.b;
@@ -20,16 +93,18 @@ V FloorDivide(const Lanes& l, DType dtype, V x, V y, bool remainder) {
   V by_zero = b.CreateICmpEQ(y, zero);
   V unsafe = by_zero;
   if (is_signed) {
-    const uint64_t lowest = uint64_t{1} << (BitWidth(dtype) - 1);
-    unsafe = b.CreateOr(unsafe, b.CreateAnd(b.CreateICmpEQ(y, l.I(x, ~uint64_t{0})),
-                                            b.CreateICmpEQ(x, l.I(x, lowest))));
+    V lowest = llvm::ConstantInt::get(
+        x->getType(), llvm::APInt::getSignedMinValue(static_cast<unsigned>(BitWidth(dtype))));
+    unsafe =
+        b.CreateOr(unsafe, b.CreateAnd(b.CreateICmpEQ(y, AllOnes(y)), b.CreateICmpEQ(x, lowest)));
   }
   V divisor = l.Select(unsafe, one, y);
   if (!is_signed) {
-    if (remainder) return b.CreateURem(x, divisor);
-    return l.Select(by_zero, zero, b.CreateUDiv(x, divisor));
+    V quotient = DivideUnsigned(l, x, divisor);
+    if (remainder) return b.CreateSub(x, b.CreateMul(quotient, divisor));
+    return l.Select(by_zero, zero, quotient);
   }
-  V quotient = b.CreateSDiv(x, divisor);
+  V quotient = DivideSigned(l, x, divisor);
   V rest = b.CreateSub(x, b.CreateMul(quotient, divisor));
   V adjust =
       b.CreateAnd(b.CreateICmpNE(rest, zero), b.CreateICmpSLT(b.CreateXor(rest, divisor), zero));
@@ -71,7 +146,7 @@ V IntegerPower(const Lanes& l, V base, V exponent) {
 V SignedPower(const Lanes& l, DType dtype, V x, V y, bool truncated) {
   if (!IsSignedInteger(dtype)) return IntegerPower(l, x, y);
   llvm::IRBuilderBase& b = l.b;
-  V zero = l.I(x, 0), one = l.I(x, 1), minus = l.I(x, ~uint64_t{0});
+  V zero = l.I(x, 0), one = l.I(x, 1), minus = AllOnes(x);
   V negative = b.CreateICmpSLT(y, zero);
   V power = IntegerPower(l, x, l.Select(negative, zero, y));
   V below = zero;
@@ -103,9 +178,6 @@ V Extreme(const Lanes& l, DType dtype, V x, V y, bool maximum) {
 
 V IntegerBinary(const Lanes& l, BinaryKind kind, DType dtype, V x, V y) {
   llvm::IRBuilderBase& b = l.b;
-  const bool divides = kind == BinaryKind::kFloorDiv || kind == BinaryKind::kMod;
-  // Division of 128 bits would call into a compiler's runtime library.
-  if (divides && BitWidth(dtype) == 128) return nullptr;
   switch (kind) {
     case BinaryKind::kAdd:
       return b.CreateAdd(x, y);
@@ -220,7 +292,6 @@ V Lanes::Compare(CompareKind kind, DType dtype, V x, V y) const {
   if (IsFloat(dtype)) {
     x = Open(dtype, x);
     y = Open(dtype, y);
-    if (x == nullptr) return nullptr;
   }
   const bool is_float = IsFloat(dtype), is_signed = IsSignedInteger(dtype);
   const auto pick = [&](P::Predicate f, P::Predicate s, P::Predicate u) {

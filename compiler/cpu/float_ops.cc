@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compiler/cpu/lanes.h"
+#include "compiler/numerics/float_format.h"
 
 namespace intent::cpu {
 namespace {
@@ -85,11 +86,13 @@ V Real(const Lanes& l, UnaryKind kind, V x) {
       return l.Sqrt(x);
     case UnaryKind::kFloor:
       return l.b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x);
+    case UnaryKind::kLgamma:
+      return EmitLgamma(l, x);
+    case UnaryKind::kI0:
+      return EmitI0(l, x);
     case UnaryKind::kNegate:
     case UnaryKind::kNot:
     case UnaryKind::kAbs:
-    case UnaryKind::kLgamma:
-    case UnaryKind::kI0:
       return nullptr;
   }
   return nullptr;
@@ -98,17 +101,19 @@ V Real(const Lanes& l, UnaryKind kind, V x) {
 }  // namespace
 
 V Lanes::FloatUnary(UnaryKind kind, DType dtype, V x, bool approximate, bool flush) const {
-  if (kind == UnaryKind::kNegate || kind == UnaryKind::kAbs) {
-    // Signs are bits in every format served here.
+  const bool signs = kind == UnaryKind::kNegate || kind == UnaryKind::kAbs;
+  if (signs && numerics::FormatOf(dtype).has_negative_zero) {
+    // The sign is a bit of its own.
     const uint64_t sign = uint64_t{1} << (BitWidth(dtype) - 1);
     V bits = Bits(x);
     bits = kind == UnaryKind::kNegate ? b.CreateXor(bits, I(bits, sign))
                                       : b.CreateAnd(bits, I(bits, sign - 1));
-    if (Open(dtype, x) == nullptr) return nullptr;
     return b.CreateBitCast(bits, x->getType());
   }
   V value = Open(dtype, x);
-  if (value == nullptr) return nullptr;
+  if (signs) {
+    return Close(dtype, kind == UnaryKind::kNegate ? b.CreateFNeg(value) : Abs(value));
+  }
   // The approximate forms keep the bounds of the exact ones; only flushing shows.
   flush = flush && approximate;
   if (flush) value = Flush(*this, value);
@@ -121,7 +126,6 @@ V Lanes::FloatUnary(UnaryKind kind, DType dtype, V x, bool approximate, bool flu
 V Lanes::FloatBinary(BinaryKind kind, DType dtype, V x, V y, bool approximate, bool flush) const {
   x = Open(dtype, x);
   y = Open(dtype, y);
-  if (x == nullptr) return nullptr;
   switch (kind) {
     case BinaryKind::kAdd:
       return Close(dtype, Add(x, y));

@@ -125,6 +125,8 @@ V EmitLog1p(const Lanes& l, V x);
 V EmitSigmoid(const Lanes& l, V x);
 V EmitTanh(const Lanes& l, V x);
 V EmitErf(const Lanes& l, V x);
+V EmitLgamma(const Lanes& l, V x);
+V EmitI0(const Lanes& l, V x);
 V EmitSin(const Lanes& l, V x);
 V EmitCos(const Lanes& l, V x);
 V EmitRsqrt(const Lanes& l, V x);

@@ -119,18 +119,11 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
   }
   // The tile program: loops, lanes and memory; still no instruction of any machine.
   lower::Lowered lowered;
-  Diagnostics diagnostics;
   absl::Status status = passes.Run("lower", [&] {
-    auto result = lower::LowerToTiles(module, LoweringFor(input, passes));
-    if (auto* found = std::get_if<Diagnostics>(&result)) {
-      diagnostics = std::move(*found);
-    } else {
-      lowered = std::get<lower::Lowered>(std::move(result));
-    }
+    lowered = lower::LowerToTiles(module, LoweringFor(input, passes));
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
-  if (!diagnostics.empty()) return diagnostics;
   // A program that breaks its own rules must never become code: checked in every build.
   status = passes.Run("verify_tile", [&] { return tile::VerifyTile(*lowered.program); },
                       {.print = [&] { return tile::Print(*lowered.program); }});

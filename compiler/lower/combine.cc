@@ -6,7 +6,7 @@
 
 #include "compiler/diag/check.h"
 #include "compiler/lower/lowerer.h"
-#include "compiler/lower/support.h"
+#include "compiler/lower/elementwise_combine.h"
 
 namespace intent::lower {
 Lowerer::Combine Lowerer::MakeCombine(const Op& op, CombineKind kind, size_t first_capture,

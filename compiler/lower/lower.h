@@ -39,7 +39,7 @@ struct Lowered {
       report;  // one line per decision: "op 12 reduce: blocks of 512, tree; rows in parallel"
 };
 
-// Either the program, or diagnostics naming each operation that this lowering does not know.
-std::variant<Lowered, Diagnostics> LowerToTiles(const Module& module, const LowerOptions& options);
+// Total: what verifies lowers.
+Lowered LowerToTiles(const Module& module, const LowerOptions& options);
 
 }  // namespace intent::lower

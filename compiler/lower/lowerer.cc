@@ -2,7 +2,6 @@
 
 #include "compiler/diag/check.h"
 #include "compiler/driver/intent_call.h"
-#include "compiler/lower/support.h"
 #include "compiler/tile/fuse_multiply_add.h"
 
 namespace intent::lower {
@@ -498,9 +497,7 @@ void Lowerer::LowerPure(const Op& op) {
   if (plan_.materialize.contains(op.result)) Materialize(Of(op.result).tensor, {});
 }
 
-std::variant<Lowered, Diagnostics> LowerToTiles(const Module& module, const LowerOptions& options) {
-  Diagnostics refused = UnsupportedOperations(module.kernel_function());
-  if (!refused.empty()) return refused;
+Lowered LowerToTiles(const Module& module, const LowerOptions& options) {
   return Lowerer(module, options).Run();
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "compiler/lower/lowerer.h"
-#include "compiler/lower/support.h"
+#include "compiler/lower/elementwise_combine.h"
 
 namespace intent::lower {
 

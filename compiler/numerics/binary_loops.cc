@@ -79,7 +79,7 @@ void ApplyFloat(BinaryKind kind, Approximation mode, const Pair<T>& in, T* out, 
 }
 
 template <typename T>
-void ApplyInteger(BinaryKind kind, const Pair<T>& in, T* out, size_t count) {
+void ApplyInteger(BinaryKind kind, int width, const Pair<T>& in, T* out, size_t count) {
   switch (kind) {
     case BinaryKind::kAdd:
       return Map(in, out, count, WrapAdd<T>);
@@ -106,9 +106,9 @@ void ApplyInteger(BinaryKind kind, const Pair<T>& in, T* out, size_t count) {
     case BinaryKind::kXor:
       return Map(in, out, count, [](T a, T b) { return static_cast<T>(a ^ b); });
     case BinaryKind::kShl:
-      return Map(in, out, count, ShiftLeft<T>);
+      return Map(in, out, count, [=](T a, T b) { return ShiftLeft(a, b, width); });
     case BinaryKind::kShr:
-      return Map(in, out, count, ShiftRight<T>);
+      return Map(in, out, count, [=](T a, T b) { return ShiftRight(a, b, width); });
     case BinaryKind::kIpowTrunc:
       return Map(in, out, count, TruncatedPow<T>);
     case BinaryKind::kDiv:
@@ -151,14 +151,14 @@ void ApplyBool(BinaryKind kind, const Pair<bool>& in, bool* out, size_t count) {
   INTENT_UNREACHABLE() << NameOf(kind);
 }
 
-template <typename T>
+template <DType D, typename T>
 void Apply(BinaryKind kind, Approximation mode, const Pair<T>& in, T* out, size_t count) {
   if constexpr (kIsFloat<T>) {
     ApplyFloat(kind, mode, in, out, count);
   } else if constexpr (std::is_same_v<T, bool>) {
     ApplyBool(kind, in, out, count);
   } else {
-    ApplyInteger(kind, in, out, count);
+    ApplyInteger(kind, BitWidth(D), in, out, count);
   }
 }
 
@@ -225,7 +225,7 @@ void BinaryLoop(BinaryKind kind, DType dtype, Approximation mode, const void* lh
     ForEachBlock(count, [&](size_t first, size_t size) {
       const Pair<typename Element<D>::Compute> in{left.At(first, size), lhs_stride,
                                                   right.At(first, size), rhs_stride};
-      Apply(kind, mode, in, output.Room(first), size);
+      Apply<D>(kind, mode, in, output.Room(first), size);
       output.Commit(first, size);
     });
   });

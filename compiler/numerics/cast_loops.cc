@@ -102,7 +102,9 @@ typename Element<To>::Storage EncodeIntegerAs(T value, Mode mode) {
   if constexpr (sizeof(T) <= 8 && (To == DType::kF64 || To == DType::kF32)) {
     return static_cast<Storage>(value);  // one rounding in hardware
   } else {
-    const Overflow overflow = mode == Mode::kSaturate ? Overflow::kSaturate : Overflow::kOrdinary;
+    // f32 and f64 keep infinity: u128 near 2^128 as every source.
+    const bool clamps = mode == Mode::kSaturate && To != DType::kF32 && To != DType::kF64;
+    const Overflow overflow = clamps ? Overflow::kSaturate : Overflow::kOrdinary;
     const uint64_t code =
         EncodeInteger(FormatOf(To), IsNegative(value), Magnitude(value), overflow);
     if constexpr (To == DType::kF64) return std::bit_cast<double>(code);
@@ -161,8 +163,7 @@ void CastLoop(DType from, DType to, const void* in, void* out, size_t count) {
 }
 
 void SaturatingCastLoop(DType from, DType to, const void* in, void* out, size_t count) {
-  // Between f32 and f64, as between equal formats, there is nothing to clamp to: language.md
-  // chapter 16 saturates the formats below f32 only.
+  // Language.md chapter 16 saturates integers and the formats below f32 only.
   Loop(from, to, Mode::kSaturate, in, out, count);
 }
 

@@ -86,12 +86,18 @@ constexpr FloatFormat FormatOf(DType dtype) {
 // What becomes of a magnitude beyond the largest finite one.
 enum class Overflow : uint8_t {
   kOrdinary,  // infinity; where there is none the input is invalid: NaN, or the largest if no NaN
-  kSaturate,  // the largest finite value
+  kSaturate,  // the largest finite value; below the range of e8m0, its least value
 };
 
 constexpr uint64_t EncodeNan(const FloatFormat& format) { return format.nan_code; }
 
+// A negative value in a format without sign: invalid, or clamped to the least value.
+constexpr uint64_t EncodeBelow(const FloatFormat& format, Overflow overflow) {
+  return overflow == Overflow::kSaturate ? 0 : format.nan_code;
+}
+
 constexpr uint64_t EncodeInfinity(const FloatFormat& format, bool negative, Overflow overflow) {
+  if (negative && !format.has_sign) return EncodeBelow(format, overflow);
   uint64_t code = format.max_code;
   if (overflow == Overflow::kOrdinary) {
     if (format.has_infinity) {
@@ -107,7 +113,7 @@ constexpr uint64_t EncodeInfinity(const FloatFormat& format, bool negative, Over
 // its lowest bit ("sticky") if the significand has at least two bits more than the format.
 constexpr uint64_t EncodeMagnitude(const FloatFormat& format, bool negative, uint64_t significand,
                                    int exponent, Overflow overflow) {
-  if (negative && !format.has_sign && significand != 0) return format.nan_code;
+  if (negative && !format.has_sign && significand != 0) return EncodeBelow(format, overflow);
   const uint64_t sign =
       negative && (format.has_negative_zero || significand != 0) ? format.SignBit() : 0;
   if (significand == 0) return sign;

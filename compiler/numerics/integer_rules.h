@@ -78,19 +78,19 @@ T TruncatedPow(T a, T b) {
   return WrapPow(a, b);
 }
 
-// Invalid: an amount outside [0, width) gives 0.
+// Invalid: an amount outside [0, width) gives 0. The width is the dtype's: i4 computes in int8_t.
 template <typename T>
-bool ValidShift(T amount) {
-  return !(amount < T{0}) && static_cast<Wrapping<T>>(amount) < Wrapping<T>{kBits<T>};
+bool ValidShift(T amount, int width) {
+  return !(amount < T{0}) && static_cast<Wrapping<T>>(amount) < static_cast<Wrapping<T>>(width);
 }
 template <typename T>
-T ShiftLeft(T a, T amount) {
-  if (!ValidShift(amount)) return T{0};
+T ShiftLeft(T a, T amount, int width) {
+  if (!ValidShift(amount, width)) return T{0};
   return static_cast<T>(static_cast<Wrapping<T>>(a) << static_cast<int>(amount));
 }
 template <typename T>
-T ShiftRight(T a, T amount) {
-  if (!ValidShift(amount)) return T{0};
+T ShiftRight(T a, T amount, int width) {
+  if (!ValidShift(amount, width)) return T{0};
   return static_cast<T>(a >> static_cast<int>(amount));
 }
 

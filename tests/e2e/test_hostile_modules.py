@@ -215,9 +215,7 @@ class Judge:
             cpu_codes = [d.code for d in cpu.diagnostics.diagnostics]
             return "" if codes and codes == cpu_codes else f"{codes} and {cpu_codes}"
         if not cpu.HasField("artifact"):
-            cpu_codes = {d.code for d in cpu.diagnostics.diagnostics}
-            self.count["not lowered"] += 1
-            return "" if cpu_codes == {"E1001"} else f"verified, but the CPU says {cpu_codes}"
+            return f"verified, but the CPU says {[d.code for d in cpu.diagnostics.diagnostics]}"
         return self.compare(number, interp.artifact, cpu.artifact)
 
     def compile(self, request):

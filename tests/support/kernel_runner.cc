@@ -271,12 +271,8 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
   if (slot != nullptr) return *slot;
   slot = std::make_unique<Ready>();
   Ready& ready = *slot;
-  auto lowered = lower::LowerToTiles(*canonical_, way.lowering);
-  if (const auto* diagnostics = std::get_if<std::vector<Diagnostic>>(&lowered)) {
-    ready.refusal = "does not lower: " + Join(*diagnostics);
-    return ready;
-  }
-  const tile::Program& program = *std::get<lower::Lowered>(lowered).program;
+  const lower::Lowered lowered = lower::LowerToTiles(*canonical_, way.lowering);
+  const tile::Program& program = *lowered.program;
   if (const absl::Status status = tile::VerifyTile(program); !status.ok()) {
     ready.refusal = "tile program: " + std::string(status.message()) + "\n" + tile::Print(program);
     return ready;

@@ -1,0 +1,278 @@
+#include "compiler/cpu/pointwise_sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "compiler/cpu/kernel_fixture.h"
+#include "compiler/numerics/scalar.h"
+
+namespace intent::cpu {
+namespace {
+
+using numerics::EvalCast;
+
+// The dtype of the views that carry a dtype's elements.
+DType CarrierOf(DType dtype) {
+  if (IsAddressable(dtype)) return dtype;
+  if (BitWidth(dtype) == 128) return DType::kU64;
+  if (BitWidth(dtype) == 6) return DType::kF32;
+  return DType::kU8;
+}
+int CarriersOf(DType dtype) { return BitWidth(dtype) == 128 ? 2 : 1; }
+
+bool IsNan(const ScalarValue& x) { return IsFloat(x.dtype) && std::isnan(numerics::AsDouble(x)); }
+
+ScalarValue ToCarrier(const ScalarValue& x, int part) {
+  const DType carrier = CarrierOf(x.dtype);
+  if (carrier == x.dtype) return x;
+  if (IsFloat(carrier)) return EvalCast(x, carrier);
+  return {carrier, static_cast<uint64_t>(x.bits >> (64 * part))};
+}
+
+ScalarValue FromCarrier(DType dtype, const std::vector<ScalarValue>& parts) {
+  if (IsFloat(parts[0].dtype) && parts[0].dtype != dtype) return EvalCast(parts[0], dtype);
+  unsigned __int128 bits = parts[0].bits;
+  if (parts.size() == 2) bits |= parts[1].bits << 64;
+  const int width = BitWidth(dtype);
+  if (width < 128) bits &= (static_cast<unsigned __int128>(1) << width) - 1;
+  return {dtype, bits};
+}
+
+std::vector<uint8_t> Stored(const Scalars& values, int part) {
+  const size_t size = static_cast<size_t>(StorageBytes(CarrierOf(values[0].dtype)));
+  std::vector<uint8_t> bytes(values.size() * size);
+  for (size_t i = 0; i < values.size(); ++i) {
+    numerics::StoreScalar(ToCarrier(values[i], part), &bytes[i * size]);
+  }
+  return bytes;
+}
+
+std::string Hex(const ScalarValue& v) {
+  char text[48];
+  std::snprintf(text, sizeof(text), "0x%llx%016llx", static_cast<unsigned long long>(v.bits >> 64),
+                static_cast<unsigned long long>(v.bits));
+  return text;
+}
+
+}  // namespace
+
+ScalarValue RandomValue(DType dtype, uint64_t high, uint64_t low) {
+  const int width = BitWidth(dtype);
+  unsigned __int128 bits = static_cast<unsigned __int128>(high) << 64 | low;
+  if (width < 128) bits &= (static_cast<unsigned __int128>(1) << width) - 1;
+  return {dtype, bits};
+}
+
+Scalars InterestingValues(DType dtype, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Scalars values;
+  const auto add = [&](double number) {
+    if (IsFloat(dtype)) {
+      values.push_back(numerics::MakeFloat(dtype, number));
+    } else {
+      values.push_back(numerics::MakeInteger(dtype, static_cast<int64_t>(number)));
+    }
+  };
+  for (double number : {0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 13.0, 31.0, 63.0, 100.0, 127.0}) {
+    add(number);
+    if (dtype != DType::kBool) add(-number);
+  }
+  values.push_back(numerics::LowestOf(dtype));
+  values.push_back(numerics::GreatestOf(dtype));
+  if (IsFloat(dtype)) {
+    for (double number :
+         {0.5, 1.5, 2.5, 448.0, 464.0, 57344.0, 61440.0, 65504.0, 65520.0, 3e38, 1e300}) {
+      add(number);
+      add(-number);
+    }
+    for (double number :
+         {5e-324, 1e-310, 1e-45, 1e-40, 6e-8, 3e-8, 1e-5, 9e-41, 2147483648.0, 9.3e18}) {
+      add(number);
+      add(-number);
+    }
+    add(std::nan(""));
+  }
+  while (values.size() < 96) {
+    const uint64_t high = random();
+    values.push_back(RandomValue(dtype, high, random()));
+    // Dividends and divisors of unequal length.
+    if (BitWidth(dtype) == 128) values.push_back({dtype, values.back().bits >> (high % 128)});
+  }
+  return values;
+}
+
+void AddHalfways(DType dtype, Scalars* values) {
+  const int bits = BitWidth(dtype) - (IsSignedInteger(dtype) ? 1 : 0);
+  for (int precision : {4, 8, 11, 24, 53}) {
+    for (int top = precision; top < std::min(bits, 125); ++top) {
+      const __int128 half = __int128{1} << (top - precision), base = __int128{1} << top;
+      for (__int128 midpoint : {base + half, base + 3 * half, 2 * base - half}) {
+        for (int offset : {-1, 0, 1}) {
+          values->push_back(numerics::MakeInteger(dtype, midpoint + offset));
+          values->push_back(numerics::MakeInteger(dtype, -(midpoint + offset)));
+        }
+      }
+    }
+  }
+}
+
+Scalars EveryCode(DType dtype) {
+  Scalars values;
+  for (uint32_t code = 0; code < uint32_t{1} << BitWidth(dtype); ++code) {
+    values.push_back({dtype, code});
+  }
+  return values;
+}
+
+Pairs::Pairs(DType dtype) {
+  const Scalars values = InterestingValues(dtype, static_cast<uint64_t>(dtype) + 1);
+  for (const ScalarValue& x : values) {
+    for (const ScalarValue& y : values) {
+      xs.push_back(x);
+      ys.push_back(y);
+      zs.push_back(values[xs.size() * 7 % values.size()]);
+    }
+  }
+}
+
+std::vector<SweepTarget> SweepTargets(int lanes) {
+  const std::vector<std::string> runnable = RunnableTargets();
+  if (lanes > 16) return {{runnable.back(), 2}};
+  if (lanes == 4) return {{runnable.back(), 2}, {runnable.front(), 0}};
+  std::vector<SweepTarget> targets;
+  for (const std::string& target : runnable) targets.emplace_back(target, 2);
+  if (lanes == 8) targets.emplace_back(runnable.back(), 0);
+  return targets;
+}
+
+std::string Sweep::Type(DType dtype) const {
+  return std::string(DTypeName(dtype)) + (lanes_ == 1 ? "" : "x" + std::to_string(lanes_));
+}
+
+void Sweep::Add(const std::string& expression, DType result) {
+  expressions_.push_back(expression);
+  outputs_.push_back(result);
+}
+
+std::string Sweep::Text() const {
+  std::string views, bases, body;
+  int view = 0;
+  const auto add_view = [&](DType dtype, const char* access) {
+    const std::string name(DTypeName(dtype)), number = std::to_string(view++);
+    views += "  view " + name + " rank 1 " + access + "\n";
+    bases += "  %m" + number + ": mem<" + name + "> = view_base {view=" + number + "}\n";
+    return number;
+  };
+  const auto line = [&](const std::string& result, DType dtype, const std::string& expression) {
+    body += "  " + result + ": " + Type(dtype) + " = " + expression + "\n";
+  };
+  const auto load = [&](const std::string& result, DType carrier) {
+    line(result, carrier, "load(%m" + add_view(carrier, "read") + ", %i) {stride=1}");
+  };
+  const auto store = [&](const std::string& value, DType carrier) {
+    body += "  store(%m" + add_view(carrier, "write") + ", %i, " + value + ") {stride=1}\n";
+  };
+  const DType carrier = CarrierOf(dtype_);
+  for (const std::string name : {"%x", "%y", "%z"}) {
+    if (carrier == dtype_) {
+      load(name, carrier);
+    } else if (CarriersOf(dtype_) == 2) {
+      load(name + "l", carrier);
+      load(name + "h", carrier);
+      line(name + "low", dtype_, "cast(" + name + "l)");
+      line(name + "high", dtype_, "cast(" + name + "h)");
+      line(name + "bits", dtype_, "const 64");
+      line(name + "top", dtype_, "binary.shl(" + name + "high, " + name + "bits)");
+      line(name, dtype_, "binary.or(" + name + "low, " + name + "top)");
+    } else {
+      load(name + "c", carrier);
+      const bool whole = BitWidth(dtype_) == 8;
+      if (BitWidth(dtype_) == 4 && IsFloat(dtype_)) {
+        line(name + "i", DType::kI4, "cast(" + name + "c)");
+        line(name, dtype_, "bitcast(" + name + "i)");
+      } else {
+        line(name, dtype_, (whole ? "bitcast(" : "cast(") + name + "c)");
+      }
+    }
+  }
+  for (size_t k = 0; k < outputs_.size(); ++k) {
+    const DType to = outputs_[k], out = CarrierOf(to);
+    const std::string name = "%r" + std::to_string(k);
+    line(name, to, expressions_[k]);
+    if (out == to) {
+      store(name, out);
+    } else if (CarriersOf(to) == 2) {
+      line(name + "l", out, "cast(" + name + ")");
+      line(name + "bits", to, "const 64");
+      line(name + "top", to, "binary.shr(" + name + ", " + name + "bits)");
+      line(name + "h", out, "cast(" + name + "top)");
+      store(name + "l", out);
+      store(name + "h", out);
+    } else if (BitWidth(to) == 4 && IsFloat(to)) {
+      line(name + "i", DType::kI4, "bitcast(" + name + ")");
+      line(name + "c", out, "cast(" + name + "i)");
+      store(name + "c", out);
+    } else {
+      line(name + "c", out, (BitWidth(to) == 8 ? "bitcast(" : "cast(") + name + ")");
+      store(name + "c", out);
+    }
+  }
+  return "tile {\n" + views + bases +
+         "  %zero: index = const 0\n  %n: index = view_extent {view=0 axis=0}\n"
+         "  %step: index = const " +
+         std::to_string(lanes_) + "\n  for(%zero, %n, %step) (%i: index) {\n" + body +
+         "  yield\n  }\n}\n";
+}
+
+void Sweep::Check(const Scalars& xs, const Scalars& ys, const Scalars& zs,
+                  const std::vector<SweepTarget>& targets) const {
+  ASSERT_EQ(xs.size() % static_cast<size_t>(lanes_), 0u);
+  std::vector<ViewArgument> views;
+  for (const Scalars* s : {&xs, &ys, &zs}) {
+    for (int part = 0; part < CarriersOf(dtype_); ++part) {
+      views.push_back(Contiguous(Stored(*s, part), StorageBytes(CarrierOf(dtype_))));
+    }
+  }
+  std::vector<size_t> first;
+  for (DType d : outputs_) {
+    first.push_back(views.size());
+    const int size = StorageBytes(CarrierOf(d));
+    for (int part = 0; part < CarriersOf(d); ++part) {
+      views.push_back(
+          Contiguous(std::vector<uint8_t>(xs.size() * static_cast<size_t>(size), 0xee), size));
+    }
+  }
+  const auto program = ParseOrDie(Text());
+  if (testing::Test::HasFailure()) return;
+  const Outcome expected = RunInterpreted(*program, views);
+  const auto element = [&](const Outcome& outcome, size_t k, size_t i) {
+    const DType carrier = CarrierOf(outputs_[k]);
+    std::vector<ScalarValue> parts;
+    for (int part = 0; part < CarriersOf(outputs_[k]); ++part) {
+      const auto& bytes = outcome.allocations[first[k] + static_cast<size_t>(part)];
+      parts.push_back(
+          numerics::LoadScalar(carrier, &bytes[i * static_cast<size_t>(StorageBytes(carrier))]));
+    }
+    return FromCarrier(outputs_[k], parts);
+  };
+  for (const auto& [target, level] : targets) {
+    const Outcome got = RunCompiled(*program, views, {}, target, level);
+    ASSERT_EQ(got.status, 0);
+    for (size_t k = 0; k < outputs_.size(); ++k) {
+      for (size_t i = 0; i < xs.size(); ++i) {
+        const ScalarValue left = element(got, k, i), right = element(expected, k, i);
+        if (left == right || (IsNan(left) && IsNan(right))) continue;
+        ADD_FAILURE() << expressions_[k] << " of " << DTypeName(dtype_) << "x" << lanes_ << " to "
+                      << DTypeName(outputs_[k]) << " on " << target << " level " << level
+                      << ": x=" << Hex(xs[i]) << " y=" << Hex(ys[i]) << " z=" << Hex(zs[i])
+                      << " got " << Hex(left) << " expected " << Hex(right);
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace intent::cpu
