@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "compiler/diag/diagnostic.h"
 #include "compiler/driver/compile.h"
 #include "compiler/ir/module.h"
 #include "compiler/tile/tile_ir.h"
