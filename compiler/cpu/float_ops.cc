@@ -147,7 +147,8 @@ V Lanes::FloatBinary(BinaryKind kind, DType dtype, V x, V y, bool approximate, b
     case BinaryKind::kMinimumNum:
       return Close(dtype, ExtremeNum(*this, x, y, false));
     case BinaryKind::kFloatFloorDiv:
-      return Close(dtype, b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, Div(x, y)));
+      return Close(dtype, b.CreateUnaryIntrinsic(llvm::Intrinsic::floor,
+                                                 Open(dtype, Close(dtype, Div(x, y)))));
     case BinaryKind::kFloatFloorMod:
       return Close(dtype, FloorRemainder(*this, x, y));
     case BinaryKind::kFloorDiv:

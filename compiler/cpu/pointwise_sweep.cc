@@ -227,18 +227,17 @@ std::string Sweep::Text() const {
          "  yield\n  }\n}\n";
 }
 
-void Sweep::Check(const Scalars& xs, const Scalars& ys, const Scalars& zs,
-                  const std::vector<SweepTarget>& targets) const {
-  ASSERT_EQ(xs.size() % static_cast<size_t>(lanes_), 0u);
+std::vector<Scalars> Sweep::Run(const Scalars& xs, const Scalars& ys, const Scalars& zs,
+                                const SweepTarget& target) const {
+  EXPECT_EQ(xs.size() % static_cast<size_t>(lanes_), 0u);
   std::vector<ViewArgument> views;
   for (const Scalars* s : {&xs, &ys, &zs}) {
     for (int part = 0; part < CarriersOf(dtype_); ++part) {
       views.push_back(Contiguous(Stored(*s, part), StorageBytes(CarrierOf(dtype_))));
     }
   }
-  std::vector<size_t> first;
+  size_t view = views.size();
   for (DType d : outputs_) {
-    first.push_back(views.size());
     const int size = StorageBytes(CarrierOf(d));
     for (int part = 0; part < CarriersOf(d); ++part) {
       views.push_back(
@@ -246,29 +245,42 @@ void Sweep::Check(const Scalars& xs, const Scalars& ys, const Scalars& zs,
     }
   }
   const auto program = ParseOrDie(Text());
-  if (testing::Test::HasFailure()) return;
-  const Outcome expected = RunInterpreted(*program, views);
-  const auto element = [&](const Outcome& outcome, size_t k, size_t i) {
+  std::vector<Scalars> results(outputs_.size());
+  if (testing::Test::HasFailure()) return results;
+  const Outcome outcome = target.first.empty()
+                              ? RunInterpreted(*program, views)
+                              : RunCompiled(*program, views, {}, target.first, target.second);
+  EXPECT_EQ(outcome.status, 0);
+  for (size_t k = 0; k < outputs_.size() && outcome.status == 0; ++k) {
     const DType carrier = CarrierOf(outputs_[k]);
-    std::vector<ScalarValue> parts;
-    for (int part = 0; part < CarriersOf(outputs_[k]); ++part) {
-      const auto& bytes = outcome.allocations[first[k] + static_cast<size_t>(part)];
-      parts.push_back(
-          numerics::LoadScalar(carrier, &bytes[i * static_cast<size_t>(StorageBytes(carrier))]));
+    const size_t size = static_cast<size_t>(StorageBytes(carrier));
+    for (size_t i = 0; i < xs.size(); ++i) {
+      std::vector<ScalarValue> parts;
+      for (int part = 0; part < CarriersOf(outputs_[k]); ++part) {
+        const auto& bytes = outcome.allocations[view + static_cast<size_t>(part)];
+        parts.push_back(numerics::LoadScalar(carrier, &bytes[i * size]));
+      }
+      results[k].push_back(FromCarrier(outputs_[k], parts));
     }
-    return FromCarrier(outputs_[k], parts);
-  };
-  for (const auto& [target, level] : targets) {
-    const Outcome got = RunCompiled(*program, views, {}, target, level);
-    ASSERT_EQ(got.status, 0);
+    view += static_cast<size_t>(CarriersOf(outputs_[k]));
+  }
+  return results;
+}
+
+void Sweep::Check(const Scalars& xs, const Scalars& ys, const Scalars& zs,
+                  const std::vector<SweepTarget>& targets) const {
+  const std::vector<Scalars> expected = Run(xs, ys, zs, {});
+  for (const SweepTarget& target : targets) {
+    const std::vector<Scalars> got = Run(xs, ys, zs, target);
+    if (testing::Test::HasFatalFailure()) return;
     for (size_t k = 0; k < outputs_.size(); ++k) {
-      for (size_t i = 0; i < xs.size(); ++i) {
-        const ScalarValue left = element(got, k, i), right = element(expected, k, i);
+      for (size_t i = 0; i < got[k].size(); ++i) {
+        const ScalarValue &left = got[k][i], &right = expected[k][i];
         if (left == right || (IsNan(left) && IsNan(right))) continue;
         ADD_FAILURE() << expressions_[k] << " of " << DTypeName(dtype_) << "x" << lanes_ << " to "
-                      << DTypeName(outputs_[k]) << " on " << target << " level " << level
-                      << ": x=" << Hex(xs[i]) << " y=" << Hex(ys[i]) << " z=" << Hex(zs[i])
-                      << " got " << Hex(left) << " expected " << Hex(right);
+                      << DTypeName(outputs_[k]) << " on " << target.first << " level "
+                      << target.second << ": x=" << Hex(xs[i]) << " y=" << Hex(ys[i])
+                      << " z=" << Hex(zs[i]) << " got " << Hex(left) << " expected " << Hex(right);
         break;
       }
     }

@@ -47,6 +47,11 @@ class Sweep {
   void Check(const Scalars& xs, const Scalars& ys, const Scalars& zs,
              const std::vector<SweepTarget>& targets) const;
 
+  // The outputs, one list for each expression, of compiled code, or of the tile interpreter if the
+  // target's name is empty.
+  std::vector<Scalars> Run(const Scalars& xs, const Scalars& ys, const Scalars& zs,
+                           const SweepTarget& target) const;
+
   std::string Text() const;
 
  private:

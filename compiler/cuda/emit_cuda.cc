@@ -256,7 +256,8 @@ class Emitter {
       case BinaryKind::kShr:
         return is_bool ? x + " && !" + y : call("shr");
       case BinaryKind::kFloatFloorDiv:
-        return Close(dtype, Libm(dtype, "floor") + "(" + infix("/") + ")");
+        return Close(dtype,
+                     Libm(dtype, "floor") + "(" + Open(dtype, Close(dtype, infix("/"))) + ")");
       case BinaryKind::kIpowTrunc:
       case BinaryKind::kFloatFloorMod:
         Refuse(std::string(NameOf(op.binary)));

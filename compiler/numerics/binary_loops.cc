@@ -40,7 +40,7 @@ void Divide(Approximation, const Pair<double>& in, double* out, size_t count) {
   Map(in, out, count, [](double a, double b) { return a / b; });
 }
 
-template <typename T>
+template <DType D, typename T>
 void ApplyFloat(BinaryKind kind, Approximation mode, const Pair<T>& in, T* out, size_t count) {
   switch (kind) {
     case BinaryKind::kAdd:
@@ -62,7 +62,7 @@ void ApplyFloat(BinaryKind kind, Approximation mode, const Pair<T>& in, T* out, 
     case BinaryKind::kMinimumNum:
       return Map(in, out, count, MinimumNum<T>);
     case BinaryKind::kFloatFloorDiv:
-      return Map(in, out, count, FloatFloorDiv<T>);
+      return Map(in, out, count, FloatFloorDiv<D>);
     case BinaryKind::kFloatFloorMod:
       return Map(in, out, count, FloatFloorMod<T>);
     case BinaryKind::kFloorDiv:
@@ -154,7 +154,7 @@ void ApplyBool(BinaryKind kind, const Pair<bool>& in, bool* out, size_t count) {
 template <DType D, typename T>
 void Apply(BinaryKind kind, Approximation mode, const Pair<T>& in, T* out, size_t count) {
   if constexpr (kIsFloat<T>) {
-    ApplyFloat(kind, mode, in, out, count);
+    ApplyFloat<D>(kind, mode, in, out, count);
   } else if constexpr (std::is_same_v<T, bool>) {
     ApplyBool(kind, in, out, count);
   } else {

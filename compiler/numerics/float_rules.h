@@ -67,10 +67,11 @@ inline float ApproximateDivide(float a, float b) {
   return a / b;
 }
 
-// floor of the once-rounded quotient (arithmetic.md).
-template <typename T>
-T FloatFloorDiv(T a, T b) {
-  return std::floor(a / b);
+// floor of the once-rounded quotient (arithmetic.md): rounded into the operands' own format.
+template <DType D>
+typename Element<D>::Compute FloatFloorDiv(typename Element<D>::Compute a,
+                                           typename Element<D>::Compute b) {
+  return std::floor(Element<D>::Load(Element<D>::Store(a / b)));
 }
 
 // The exact floored remainder, rounded once; a zero takes the divisor's sign (arithmetic.md).
