@@ -39,6 +39,7 @@ enum intent_status {
   INTENT_NO_MEMORY = 4, /* the arena's limit */
   INTENT_CANCELLED = 5,
   INTENT_BAD_STEP = 6, /* a domain's step is not positive, or a subregion leaves its source */
+  INTENT_BAD_VALUE = 7, /* data that a format does not allow: sparse metadata */
 };
 
 typedef struct intent_call intent_call;

@@ -124,7 +124,7 @@ void Lowerer::LowerSparseContract(const Op& op) {
             for (const Binding& part : metadata) {
               const Id position = Eval(part, coords, context);
               b().Guard(b().And(b().Less(previous, position), b().Less(position, b().Index(group))),
-                        position, b().Index(group), INTENT_OUT_OF_BOUNDS, -1, -1);
+                        position, b().Index(group), INTENT_BAD_VALUE, -1, -1);
               previous = position;
             }
           });

@@ -9,7 +9,7 @@ void Lowerer::LowerHistogram(const Op& op) {
   const Binding values = Of(op.operands[0]), valid = Of(op.operands[2]);
   const Id bins = Scalar(op.operands[1]);
   const DType dtype = ResultType(op).dtype();
-  b().Guard(b().Less(b().Index(0), bins), bins, b().Index(0), INTENT_BAD_SHAPE, -1, -1);
+  b().Guard(b().Less(b().Index(0), bins), bins, b().Index(1), INTENT_BAD_SHAPE, -1, -1);
   const TensorPtr counts = AllocateDense(dtype, {bins});
   Bind(op.result, Binding::OfTensor(counts));
   StoreStage(Binding::Scalar(ZeroOf(dtype)), counts->extents, counts->base, counts->strides, {},

@@ -292,6 +292,8 @@ RunError::Kind KindOf(int32_t status) {
       return RunError::KIND_CANCELLED;
     case INTENT_BAD_STEP:
       return RunError::KIND_BAD_STEP;
+    case INTENT_BAD_VALUE:
+      return RunError::KIND_INVALID_VALUE;
     default:
       return RunError::KIND_UNSPECIFIED;
   }
@@ -314,6 +316,8 @@ std::string Describe(const RunError& error) {
     case RunError::KIND_BAD_STEP:
       return absl::StrCat("a domain's step or bounds are wrong: ", error.value(), " against ",
                           error.limit());
+    case RunError::KIND_INVALID_VALUE:
+      return absl::StrCat("the value ", error.value(), " is invalid here");
     default:
       return "the kernel failed";
   }
