@@ -526,6 +526,60 @@ TEST_F(Builder, BuiltinReductionsWidenAndKnowTheirDtypes) {
                           AllOf(HasSubstr("E0202"), HasSubstr("f32")), HasSubstr("E0202")));
 }
 
+// The accumulators of seed 000 chapter 3 and the identities of chapter 6, dtype by dtype.
+TEST_F(Builder, EveryDefaultAccumulatorAndIdentity) {
+  struct Row {
+    DType dtype;
+    const char *sum, *zero, *least;
+  };
+  const Row rows[] = {
+      {DType::kI8, "i32", "0", "-128"},
+      {DType::kI16, "i32", "0", "-32768"},
+      {DType::kI32, "i32", "0", "-2147483648"},
+      {DType::kI64, "i64", "0", "-9223372036854775808"},
+      {DType::kIndex, "index", "0", "-9223372036854775808"},
+      {DType::kU8, "u32", "0", "0"},
+      {DType::kU16, "u32", "0", "0"},
+      {DType::kU32, "u32", "0", "0"},
+      {DType::kU64, "u64", "0", "0"},
+      {DType::kF16, "f32", "0.0", "-inf"},
+      {DType::kBF16, "f32", "0.0", "-inf"},
+      {DType::kF32, "f32", "0.0", "-inf"},
+      {DType::kF64, "f64", "0.0", "-inf"},
+      {DType::kF8E4M3FN, "f32", "0.0", "-448.0"},
+      {DType::kF8E5M2, "f32", "0.0", "-inf"},
+  };
+  for (const Row& row : rows) {
+    KernelBuilder one;
+    SourceMap spans;
+    const Operand x =
+        one.Load(one.AddView("x", row.dtype, {one.SymbolExtent("N")}, Access::kIn, {}), {});
+    const std::string dtype(DTypeName(row.dtype));
+    const std::vector<int64_t> axes = {0};
+    const Operand whole[] = {
+        one.ReduceBuiltin("sum", x, axes, std::nullopt),
+        one.CumulativeBuiltin("cumsum", x, 0, Bool(true), Bool(false), std::nullopt),
+        one.ReduceBuiltin("max", x, axes, std::nullopt),
+        one.CumulativeBuiltin("cummax", x, 0, Bool(true), Bool(false), std::nullopt)};
+    EXPECT_EQ(one.Describe(whole[0]), row.sum) << dtype;
+    EXPECT_EQ(one.Describe(whole[1]), "tensor<" + std::string(row.sum) + ", [N]>") << dtype;
+    EXPECT_EQ(one.Describe(whole[2]), dtype);
+    EXPECT_EQ(one.Describe(whole[3]), "tensor<" + dtype + ", [N]>");
+    const auto module = one.Finish(&spans);
+    ASSERT_NE(module, nullptr) << dtype;
+    const std::string text = PrintModule(*module);
+    const std::string zero = std::string("constant ") + row.zero + " : " + row.sum;
+    EXPECT_THAT(text, HasSubstr(zero));
+    EXPECT_THAT(text, HasSubstr(std::string("constant ") + row.least + " : " + dtype));
+    // What is widened is cast before it is combined.
+    if (dtype != row.sum) {
+      EXPECT_LT(text.find("cast"), text.find("combine add")) << text;
+    } else {
+      EXPECT_EQ(text.find("cast"), std::string::npos) << text;
+    }
+  }
+}
+
 TEST_F(Builder, ArgMaxIsAReductionOfValuesAndPositions) {
   const Operand x = In("x", DType::kF32, {m, n});
   EXPECT_EQ(Type(b.ArgMax(b.Load(x, {}), 1, std::nullopt)),
