@@ -364,7 +364,9 @@ Id TileBuilder::Cast(Id x, DType dtype) {
   return Pure(OpKind::kCast, {x}, Type::Tile(dtype, lanes(x)));
 }
 Id TileBuilder::SaturatingCast(Id x, DType dtype) {
-  if (type(x).dtype == dtype) return x;
+  // Not for narrow floats, whose infinities clamp in their own format too.
+  const bool clamps = IsFloat(dtype) && dtype != DType::kF32 && dtype != DType::kF64;
+  if (type(x).dtype == dtype && !clamps) return x;
   return Pure(OpKind::kSaturatingCast, {x}, Type::Tile(dtype, lanes(x)));
 }
 Id TileBuilder::Bitcast(Id x, DType dtype) {

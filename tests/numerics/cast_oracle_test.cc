@@ -1,0 +1,211 @@
+// Casts, saturating casts and bitcasts between every pair of dtypes against an independent oracle:
+// every code of sources of at most 16 bits, and the neighbourhood of every boundary of every
+// destination for the others. Interpreter and compiled code.
+
+#include "tests/numerics/cast_oracle.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "compiler/cpu/kernel_fixture.h"
+#include "compiler/cpu/pointwise_sweep.h"
+#include "compiler/numerics/scalar.h"
+
+namespace intent::numerics {
+namespace {
+
+using cpu::Scalars;
+using oracle::Bits;
+
+constexpr DType kDTypes[] = {
+#define INTENT_DTYPE(name, text, bits, bytes, cls) DType::name,
+#include "compiler/ir/dtypes.def"
+#undef INTENT_DTYPE
+};
+
+Bits Mask(DType dtype) {
+  return BitWidth(dtype) == 128 ? ~Bits{0} : (Bits{1} << BitWidth(dtype)) - 1;
+}
+
+// Around powers of two and the middles between numbers of every format's precision, both signs.
+void AddIntegers(DType dtype, Scalars* values) {
+  const auto add = [&](Bits code) { values->push_back({dtype, code & Mask(dtype)}); };
+  for (int top = 0; top < BitWidth(dtype); ++top) {
+    const Bits base = Bits{1} << top;
+    for (int offset = -2; offset <= 2; ++offset) {
+      add(base + static_cast<Bits>(offset));
+      add(Bits{0} - base + static_cast<Bits>(offset));
+    }
+    for (int precision : {1, 2, 3, 4, 8, 11, 24, 53}) {
+      if (precision > top) continue;
+      const Bits half = Bits{1} << (top - precision);
+      for (Bits middle : {base + half, base + 3 * half, 2 * base - half}) {
+        for (int offset = -1; offset <= 1; ++offset) {
+          add(middle + static_cast<Bits>(offset));
+          add(Bits{0} - middle + static_cast<Bits>(offset));
+        }
+      }
+    }
+  }
+}
+
+// Codes of f32 or f64 around a magnitude whose bits lie in the top of the significand.
+void AddAround(DType dtype, Bits code, Scalars* values) {
+  const Bits sign = Bits{1} << (BitWidth(dtype) - 1);
+  for (int offset = -2; offset <= 2; ++offset) {
+    const Bits near = code + static_cast<Bits>(offset);
+    if (near >= sign) continue;
+    values->push_back({dtype, near});
+    values->push_back({dtype, near | sign});
+  }
+}
+
+// Around numbers and middles of every narrower format, and of integers: every exponent with every
+// pattern of a few leading significand bits, and patterns that end in a half.
+void AddFloats(DType dtype, Scalars* values) {
+  const int mantissa = dtype == DType::kF32 ? 23 : 52;
+  const int exponents = dtype == DType::kF32 ? 255 : 2047;
+  const int bias = exponents / 2;
+  std::mt19937_64 random(3);
+  for (int field = 0; field <= exponents; ++field) {
+    const Bits base = Bits(field) << mantissa;
+    AddAround(dtype, base, values);
+    // Beyond every narrow format and integer only the ends matter.
+    const bool dense = std::abs(field - bias) <= 30;
+    const int patterns = dense ? 32 : std::abs(field - bias) <= 160 ? 4 : 0;
+    for (int lead = 0; lead < patterns; ++lead) {
+      AddAround(dtype, base | (Bits(lead) << (mantissa - 5)), values);
+    }
+    // The middles between neighbours of f16, bf16 and f32.
+    for (int precision : {7, 10, 23}) {
+      if (patterns == 0 || precision >= mantissa) continue;
+      const Bits kept = Bits(random()) & ((Bits{1} << precision) - 1);
+      AddAround(dtype,
+                base | (kept << (mantissa - precision)) | (Bits{1} << (mantissa - precision - 1)),
+                values);
+    }
+  }
+}
+
+Scalars Sources(DType dtype) {
+  if (BitWidth(dtype) <= 16) return cpu::EveryCode(dtype);
+  Scalars values;
+  if (IsFloat(dtype)) {
+    AddFloats(dtype, &values);
+  } else {
+    AddIntegers(dtype, &values);
+  }
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 4096; ++i) {
+    const uint64_t high = random(), low = random();
+    values.push_back(cpu::RandomValue(dtype, high, low));
+    if (IsInteger(dtype)) values.push_back({dtype, values.back().bits >> (high % 128)});
+  }
+  return values;
+}
+
+std::string Hex(Bits bits) {
+  char text[48];
+  std::snprintf(text, sizeof(text), "0x%llx%016llx", static_cast<unsigned long long>(bits >> 64),
+                static_cast<unsigned long long>(bits));
+  return text;
+}
+
+enum class Conversion : uint8_t { kCast, kSaturate, kBitcast };
+
+struct Case {
+  Conversion conversion;
+  DType to;
+};
+
+std::vector<Case> CasesFrom(DType from) {
+  std::vector<Case> cases;
+  for (DType to : kDTypes) {
+    cases.push_back({Conversion::kCast, to});
+    if (from != DType::kBool && to != DType::kBool) cases.push_back({Conversion::kSaturate, to});
+    if (BitWidth(from) == BitWidth(to)) cases.push_back({Conversion::kBitcast, to});
+  }
+  return cases;
+}
+
+// The first disagreement of each case is a failure.
+class CastOracle : public testing::TestWithParam<DType> {
+ protected:
+  void Check(const std::string& who, const Case& c, const Scalars& xs, const Scalars& got) {
+    const DType from = GetParam();
+    ASSERT_GE(got.size(), xs.size());
+    for (size_t i = 0; i < xs.size(); ++i) {
+      oracle::Expectation expected;
+      switch (c.conversion) {
+        case Conversion::kCast:
+          expected = oracle::Cast(from, c.to, xs[i].bits);
+          break;
+        case Conversion::kSaturate:
+          expected = oracle::SaturatingCast(from, c.to, xs[i].bits);
+          break;
+        case Conversion::kBitcast:
+          expected.code = xs[i].bits;
+          break;
+      }
+      if (expected.Admits(c.to, got[i].bits)) continue;
+      ADD_FAILURE() << who << ": "
+                    << (c.conversion == Conversion::kCast       ? "cast"
+                        : c.conversion == Conversion::kSaturate ? "saturating_cast"
+                                                                : "bitcast")
+                    << " of " << DTypeName(from) << " " << Hex(xs[i].bits) << " to "
+                    << DTypeName(c.to) << " gives " << Hex(got[i].bits) << " for "
+                    << (expected.nan ? "NaN" : Hex(expected.code));
+      return;
+    }
+  }
+};
+
+TEST_P(CastOracle, Interpreter) {
+  const Scalars xs = Sources(GetParam());
+  for (const Case& c : CasesFrom(GetParam())) {
+    Scalars got;
+    for (const ScalarValue& x : xs) {
+      switch (c.conversion) {
+        case Conversion::kCast:
+          got.push_back(EvalCast(x, c.to));
+          break;
+        case Conversion::kSaturate:
+          got.push_back(EvalSaturatingCast(x, c.to));
+          break;
+        case Conversion::kBitcast:
+          got.push_back(*EvalBitcast(x, c.to));
+          break;
+      }
+    }
+    Check("interpreter", c, xs, got);
+  }
+}
+
+TEST_P(CastOracle, CompiledCode) {
+  const Scalars xs = Sources(GetParam());
+  const std::vector<std::string> targets = cpu::RunnableTargets();
+  for (const std::string& target : {targets.front(), targets.back()}) {
+    const int lanes = BitWidth(GetParam()) == 128 ? 4 : 16;
+    cpu::Sweep sweep(GetParam(), lanes);
+    const std::vector<Case> cases = CasesFrom(GetParam());
+    for (const Case& c : cases) {
+      sweep.Add(c.conversion == Conversion::kCast       ? "cast(%x)"
+                : c.conversion == Conversion::kSaturate ? "saturating_cast(%x)"
+                                                        : "bitcast(%x)",
+                c.to);
+    }
+    Scalars padded = xs;
+    while (padded.size() % 16 != 0) padded.push_back(xs[0]);
+    const std::vector<Scalars> got = sweep.Run(padded, padded, padded, {target, 2});
+    for (size_t k = 0; k < cases.size(); ++k) Check(target, cases[k], xs, got[k]);
+    if (targets.size() == 1) break;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(From, CastOracle, testing::ValuesIn(kDTypes),
+                         [](const auto& info) { return std::string(DTypeName(info.param)); });
+
+}  // namespace
+}  // namespace intent::numerics
