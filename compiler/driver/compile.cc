@@ -91,6 +91,7 @@ absl::StatusOr<std::variant<Prepared, Diagnostics>> Prepare(const CompileInput& 
       [&] {
         Canonicalize(module.get());
         prepared.canonical_kir = EncodeCanonical(*module);
+        NumberOperations(module.get(), nullptr);
         return absl::OkStatus();
       },
       ModuleResult(module, diagnostics, true));

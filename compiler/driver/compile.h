@@ -47,8 +47,10 @@ struct StageTime {
 };
 
 struct Prepared {
-  std::unique_ptr<Module> module;  // verified, specialised, canonical: no constexprs, no dead code
-  std::string canonical_kir;       // its deterministic bytes: what the canonical key hashes
+  // Verified, specialised, canonical: no constexprs, no dead code. Ordinals are positions in it, as
+  // equal canonical modules share one artifact; see OrdinalsInArtifacts.
+  std::unique_ptr<Module> module;
+  std::string canonical_kir;  // its deterministic bytes: what the canonical key hashes
   std::vector<StageTime> times;
   std::string dump;  // what each pass left, with CompileOptions::keep_source
 };

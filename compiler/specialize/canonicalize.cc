@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -154,6 +155,18 @@ void Canonicalize(Module* module) {
     DeadCode(function.get()).Run();
     OrderSymbols(function.get());
   }
+}
+
+std::vector<uint32_t> OrdinalsInArtifacts(const Module& module,
+                                          const std::vector<Binding>& bindings) {
+  const std::unique_ptr<Module> canonical = Clone(module);
+  if (!Specialize(canonical.get(), bindings).empty()) return {};
+  Canonicalize(canonical.get());
+  std::vector<uint32_t> ordinals;
+  for (const auto& function : canonical->functions) {
+    ForEachOp(function->body, [&](const Op& op) { ordinals.push_back(op.ordinal); });
+  }
+  return ordinals;
 }
 
 }  // namespace intent

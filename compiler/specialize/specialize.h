@@ -4,6 +4,7 @@
 // of every constexpr branch is left, helpers are inlined, shapes hold no constexpr. Operations keep
 // the ordinals of the module that was sent, inlined ones those of their helper.
 
+#include <cstdint>
 #include <vector>
 
 #include "compiler/diag/diagnostic.h"
@@ -23,5 +24,11 @@ std::vector<Diagnostic> Specialize(Module* module, const std::vector<Binding>& b
 // numbering of symbols, so that programs that differ only in those have equal bytes. Loops that may
 // not terminate stay. The module verifies before and after.
 void Canonicalize(Module* module);
+
+// Artifacts are shared by all requests of equal canonical modules, so they name an operation by its
+// position in that module. This is, by position, the operation's ordinal in `module`, which
+// verifies and stays as it is. Empty if the bindings do not fit.
+std::vector<uint32_t> OrdinalsInArtifacts(const Module& module,
+                                          const std::vector<Binding>& bindings);
 
 }  // namespace intent

@@ -79,6 +79,42 @@ def test_a_guard_names_parameter_axis_and_line(compiler, author, target):
     assert "index 5" in str(error) and "5 elements" in str(error)
 
 
+# Equal but for what is written before the access and computes nothing that anybody uses.
+EQUIVALENT = [
+    """
+    @intent.kernel
+    def kernel(x: I.In[I.f32, ("N",)], at: I.In[I.i64, ("N",)], out: I.Out[I.f32, ("N",)]):
+        out[:] = x[at[:]] + 12.5  # here
+    """,
+    """
+    @intent.kernel
+    def kernel(
+        values: I.In[I.f32, ("K",)], places: I.In[I.i64, ("K",)], picked: I.Out[I.f32, ("K",)],
+        doubled: I.Constexpr[bool],
+    ):
+        unused = values[:] * 2.0 + 4.0
+        if doubled:
+            unused = unused * 2.0
+
+        picked[:] = values[places[:]] + 12.5  # here
+        unused = unused + 1.0
+    """,
+]
+
+
+@pytest.mark.parametrize("target", [intent.CpuTarget(), intent.InterpreterTarget()], ids=["cpu", "interp"])
+def test_kernels_that_share_an_artifact_have_their_own_lines(compiler, author, target):
+    canonical = []
+    for text, constexprs in zip(EQUIVALENT, ({}, {"doubled": True})):
+        module = author(text)
+        artifact = intent.compile(module.kernel, compiler=compiler, target=target, constexprs=constexprs)
+        canonical.append(artifact.cache["canonical"])
+        with pytest.raises(intent.RunError) as caught:
+            artifact.run(np.ones(3, np.float32), np.array([0, 9, 1]))
+        assert (caught.value.file, caught.value.line) == (module.__file__, line_of(module))
+    assert canonical == [False, True]
+
+
 SHAPES = """
 @intent.kernel
 def kernel(x: I.In[I.f32, ("N",)], z: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)]):

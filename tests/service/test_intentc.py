@@ -65,6 +65,25 @@ def test_run_and_compile_by_a_daemon(daemon, kernel, folder):
     assert "cache MEMORY" in again.stdout
 
 
+DEAD_CODE = """kernel (%x: view<in, f32, [s0]>, %i: index, %y: view<out, f32, []>) {
+  %unused = view_load %x [:] : tensor<f32, [s0]>
+  %twice = binary add %unused, %unused : tensor<f32, [s0]>
+  %one = view_load %x [%i] : f32
+  view_store %y [] = %one
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["native", "interp"])
+def test_an_error_behind_dead_code_shows_its_line(daemon, folder, target):
+    path = f"{folder}/kernel.kir"
+    open(path, "w").write(DEAD_CODE)
+    arguments = ["run", path, "--arg", "i=7", "--size", "s0=3", "--target", target]
+    result = intentc(*arguments, "--server", f"unix:{daemon.socket}", check=False)
+    assert result.returncode == 1 and f"{path}:4:" in result.stderr and "index 7" in result.stderr
+
+
 def test_stats_as_json(daemon, chain):
     daemon.compile(chain(1))
     counters = json.loads(intentc("stats", "--json", "--server", f"unix:{daemon.socket}").stdout)

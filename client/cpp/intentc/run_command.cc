@@ -84,6 +84,16 @@ absl::StatusOr<KernelArguments> MakeArguments(const compile::v1::Manifest& manif
                                {options.arguments, options.sizes});
 }
 
+// Artifacts name operations by their ordinals in the canonical module.
+execute::v1::RunError InTermsOfTheFile(execute::v1::RunError error, const ModuleFile& file,
+                                       const CommandOptions& options) {
+  const auto bindings = ParseBindings(*file.module, file.sources.map, options.bindings);
+  if (!error.has_ordinal() || !bindings.ok()) return error;
+  const std::vector<uint32_t> ordinals = OrdinalsInArtifacts(*file.module, *bindings);
+  if (error.ordinal() < ordinals.size()) error.set_ordinal(ordinals[error.ordinal()]);
+  return error;
+}
+
 int RunByDaemon(const ModuleFile& file, const CommandOptions& options) {
   const absl::StatusOr<std::unique_ptr<Client>> client = ConnectTo(options);
   if (!client.ok()) return Fail(client.status());
@@ -98,7 +108,7 @@ int RunByDaemon(const ModuleFile& file, const CommandOptions& options) {
                          CallOptionsOf(options));
   if (!outcome.ok()) return Fail(outcome.status());
   if (const auto* error = std::get_if<execute::v1::RunError>(&*outcome)) {
-    return FailWith(Render(*error, file.sources));
+    return FailWith(Render(InTermsOfTheFile(*error, file, options), file.sources));
   }
   std::printf(
       "ran on %s in %.3f ms\n", compiled->manifest.target().c_str(),

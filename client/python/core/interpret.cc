@@ -82,8 +82,18 @@ nb::tuple Interpret(const Program& program, const std::vector<BindingTuple>& bin
                                        error->parameter, error->axis, error->message));
 }
 
+// By ordinal in an artifact of the program: the ordinal in the program.
+std::vector<uint32_t> Ordinals(const Program& program, const std::vector<BindingTuple>& bindings) {
+  std::vector<Binding> bound;
+  for (const BindingTuple& tuple : bindings) bound.push_back(ToBinding(tuple));
+  return OrdinalsInArtifacts(*program.module, bound);
+}
+
 }  // namespace
 
-void BindInterpret(nb::module_& module) { module.def("interpret", &Interpret); }
+void BindInterpret(nb::module_& module) {
+  module.def("interpret", &Interpret);
+  module.def("ordinals", &Ordinals);
+}
 
 }  // namespace intent::python

@@ -23,6 +23,7 @@ class Generated:
         self._reply = None  # an intent.compile.v1.Artifact
         self._payloads: dict[str, bytes] = {}
         self._manifest: Any = None
+        self._ordinals: list[int] | None = None  # see _own
 
     def compiled(self):
         """Compiles; called once more when the service has forgotten the artifact."""
@@ -110,9 +111,19 @@ class Generated:
             text = self.payload("report").decode(errors="replace")
             return [("lower", line, None) for line in text.splitlines()]
         for entry in self.manifest.report:
-            line = self._trace.place(entry.ordinal if entry.HasField("ordinal") else None)[1]
+            line = self._trace.place(self._own(entry.ordinal) if entry.HasField("ordinal") else None)[1]
             lines.append((entry.stage, entry.text, line or None))
         return lines
+
+    def _own(self, ordinal: int) -> int:
+        """The traced module's ordinal of an operation that the artifact names: artifacts are shared
+        between equivalent modules and count in the canonical one."""
+        if self._ordinals is None:
+            from . import _core
+
+            bindings = [_binding(b) for b in self._request.bindings]
+            self._ordinals = _core.ordinals(self._trace.program, bindings)
+        return self._ordinals[ordinal] if ordinal < len(self._ordinals) else ordinal
 
     @property
     def timings(self) -> dict[str, float]:
@@ -196,7 +207,7 @@ class Artifact(Generated):
                 entry.scalar_bits = argument
         if inline:
             response = self._compiler.execute(request)
-            self._check(response)
+            self._check(self._in_own_terms(response))
             results = {a.id: a.data for a in response.completed.allocations}
             if any(len(results.get(i, b"")) != a.size for i, a in enumerate(call.allocations) if a.writes):
                 raise _cut_short()
@@ -222,7 +233,7 @@ class Artifact(Generated):
         missing: dict[int, int] = {}
         for part in self._compiler.execute_stream(parts()):
             if part.WhichOneof("part") == "response":
-                self._check(part.response)
+                self._check(self._in_own_terms(part.response))
                 for allocation in part.response.completed.allocations:
                     results[allocation.id] = bytearray(call.allocations[allocation.id].size)
                     missing[allocation.id] = allocation.size
@@ -237,6 +248,13 @@ class Artifact(Generated):
         ):
             raise _cut_short()
         return results
+
+    def _in_own_terms(self, response):
+        if response.WhichOneof("outcome") == "error":
+            for field, value in response.error.ListFields():
+                if field.name.endswith("ordinal"):
+                    setattr(response.error, field.name, self._own(value))
+        return response
 
     def _check(self, response):
         """Raises the RunError of a response that holds one."""
@@ -259,6 +277,16 @@ class Artifact(Generated):
             file=file or None,
             line=line or None,
         )
+
+
+def _binding(binding) -> tuple:
+    """(parameter, enum type, kind, integer, float), as the core takes it, of a request's binding."""
+    kind = binding.WhichOneof("value").removesuffix("_value")
+    value = getattr(binding, f"{kind}_value")
+    if kind == "enum":
+        return binding.parameter, value.enum_type, kind, value.value, 0.0
+    integer, number = (0, value) if kind == "float" else (int(value), 0.0)
+    return binding.parameter, 0, kind, integer, number
 
 
 def _cut_short() -> ServiceError:
