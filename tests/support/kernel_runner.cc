@@ -58,7 +58,7 @@ Way CompiledWay(const std::string& target, int opt_level, int threads) {
   way.lowering.row_groups = optimise;
   way.lowering.packed_contractions = optimise;
   way.lowering.fuse_multiply_add = optimise && facts.fma;
-  way.lowering.region_slice = opt_level == 0 ? 3 : opt_level == 1 ? 64 : 0;
+  way.lowering.region_slice = threads > 1 ? 2 : opt_level == 0 ? 3 : opt_level == 1 ? 64 : 0;
   return way;
 }
 
