@@ -247,5 +247,15 @@ TEST(ToRunError, CountsParametersOfTheSignature) {
   EXPECT_EQ(error.message(), "index 12 of axis 0 is outside [0, 10)");
 }
 
+TEST(ToRunError, ValuesThatNoAxisHolds) {
+  const RunError outside = ToRunError({INTENT_OUT_OF_BOUNDS, 5, -1, -1, 12, 10}, {});
+  EXPECT_FALSE(outside.has_parameter());
+  EXPECT_FALSE(outside.has_axis());
+  EXPECT_EQ(outside.message(), "index 12 is outside [0, 10)");
+  const RunError invalid = ToRunError({INTENT_BAD_VALUE, 5, -1, -1, 3, 4}, {});
+  EXPECT_EQ(invalid.kind(), RunError::KIND_INVALID_VALUE);
+  EXPECT_EQ(invalid.message(), "the value 3 is invalid here");
+}
+
 }  // namespace
 }  // namespace intent

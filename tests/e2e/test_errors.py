@@ -115,6 +115,41 @@ def test_kernels_that_share_an_artifact_have_their_own_lines(compiler, author, t
     assert canonical == [False, True]
 
 
+INVALID_DATA = """
+@intent.kernel
+def kernel(
+    values: I.In[I.i32, ("N",)],
+    kept: I.In[I.f32, ("M", "C")],
+    place: I.In[I.u8, ("M", "C")],
+    dense: I.In[I.f32, ("K", "L")],
+    counts: I.Out[I.i32, (4,)],
+    y: I.Out[I.f32, ("M", "L")],
+):
+    counts[:] = I.histogram(values[:], bins=4, valid=True, count_dtype=I.i32)  # counted
+    where = I.cast(place[:, :], I.index)
+    form = I.sparse.one_of_two(compression_axis=1, logical_extent=dense.shape[0])
+    y[:, :] = I.sparse_matmul(kept[:, :], where, dense[:, :], format=form, acc_dtype=I.f32)  # contracted
+"""
+
+
+@pytest.mark.parametrize("target", [intent.CpuTarget(), intent.InterpreterTarget()], ids=["cpu", "interp"])
+def test_data_that_an_operation_does_not_allow_has_the_operations_line(compiler, author, target):
+    module = author(INVALID_DATA)
+    artifact = intent.compile(module.kernel, compiler=compiler, target=target)
+    good = [np.array([0, 3, 3], np.int32), np.ones((1, 2), np.float32)]
+    good += [np.array([[1, 0]], np.uint8), np.ones((4, 2), np.float32)]
+    counts, y = artifact.run(*good)
+    assert (counts.tolist(), y.tolist()) == ([1, 0, 0, 2], [[2, 2]])
+    outside = [np.array([0, 4], np.int32), *good[1:]]
+    invalid = [*good[:2], np.array([[1, 2]], np.uint8), good[3]]
+    for arguments, mark, status in ((outside, "# counted", "out_of_bounds"), (invalid, "# contracted", "invalid_value")):
+        with pytest.raises(intent.RunError) as caught:
+            artifact.run(*arguments)
+        error = caught.value
+        assert (error.status, error.parameter, error.axis) == (status, None, None)
+        assert error.line == line_of(module, mark)
+
+
 SHAPES = """
 @intent.kernel
 def kernel(x: I.In[I.f32, ("N",)], z: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)]):
