@@ -1,6 +1,6 @@
 // Scans: every prefix in order. Lanes run across independent prefixes where the scanned axis is not
-// the last; otherwise the prefix is a scalar chain. Sums of floats keep three levels of partial
-// sums, so that a long prefix passes through far fewer roundings than it has members.
+// the last; otherwise the prefix is a scalar chain. Combines of floats keep three levels of partial
+// results, so that a long prefix passes through far fewer roundings than it has members.
 
 #include <algorithm>
 
@@ -57,7 +57,7 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
     outputs.push_back(AllocateDense(dtype, extents));
     results.push_back(Binding::OfTensor(outputs.back()));
   }
-  const bool layered = combine.rounds && combine.kind == CombineKind::kAdd;
+  const bool layered = combine.rounds && combine.elementwise;
 
   std::vector<Id> others;
   std::vector<int> place(rank, -1);
@@ -133,7 +133,7 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
     ForEachPoint(others, lanes > 1 ? static_cast<int>(others.size()) - 1 : -1, lanes, watch, window,
                  prefix);
   };
-  Report(op, std::to_string(lanes) + " lanes across prefixes" + (layered ? ", layered sums" : ""));
+  Report(op, std::to_string(lanes) + " lanes across prefixes" + (layered ? ", in layers" : ""));
   if (others.empty()) {
     stage({});
     return results;
