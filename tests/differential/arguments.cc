@@ -8,15 +8,16 @@
 
 namespace intent::testing {
 
-// A layout without collisions (reads may have some): axes in any order, gaps, either direction.
-// `low` and `high` receive the elements it reaches, relative to coordinates 0.
+// Axes in any order, with gaps, in either direction. Written elements do not collide; axes of reads
+// may repeat (stride 0) or overlap. `low` and `high` receive the elements that the view reaches,
+// relative to coordinates 0.
 ViewPlace Generator::PlaceView(const Shape& shape, bool writable, int64_t* low, int64_t* high) {
   ViewPlace place;
   place.extents = shape;
   place.strides.assign(shape.size(), 0);
   std::vector<size_t> order;
   for (size_t axis = shape.size(); axis-- > 0;) order.push_back(axis);
-  const bool plain = random_.Chance(50);
+  const bool plain = random_.Chance(40);
   if (!plain) {
     for (size_t i = order.size(); i > 1; --i) {
       std::swap(order[i - 1], order[static_cast<size_t>(random_.Below(static_cast<int64_t>(i)))]);
@@ -24,15 +25,26 @@ ViewPlace Generator::PlaceView(const Shape& shape, bool writable, int64_t* low, 
   }
   int64_t running = plain || random_.Chance(70) ? 1 : random_.Between(2, 3);
   *low = *high = 0;
+  bool empty = false;
+  for (const int64_t extent : shape) empty = empty || extent == 0;
   for (const size_t axis : order) {
     int64_t stride = running;
     if (!plain && random_.Chance(20)) stride = -stride;
     if (!plain && !writable && random_.Chance(12)) stride = 0;
+    // Windows that slide over the same elements.
+    if (!plain && !writable && random_.Chance(8)) stride = random_.Between(-2, 2);
+    // Whatever is never stepped over may be any number.
+    if (!plain && (empty || shape[axis] <= 1) && random_.Chance(50)) {
+      stride = random_.Pick({int64_t{0}, int64_t{-7}, int64_t{1} << 40, -(int64_t{1} << 33)});
+    }
     place.strides[axis] = stride;
-    const int64_t reach = (std::max<int64_t>(shape[axis], 1) - 1) * stride;
+    if (empty) continue;
+    const int64_t reach = (shape[axis] - 1) * stride;
     (reach < 0 ? *low : *high) += reach;
-    running *= std::max<int64_t>(shape[axis], 1);
+    running *= shape[axis];
     if (!plain && random_.Chance(30)) running += random_.Between(1, 3);
+    // Rows far apart, as in a part of a large array.
+    if (!plain && random_.Chance(5) && running < 2000) running += 1021;
   }
   return place;
 }
@@ -65,10 +77,10 @@ void Generator::FillAllocation(Allocation* allocation) {
 }
 
 void Generator::PlaceViews() {
-  struct Extent {
+  struct Reach {
     int64_t low = 0, high = 0;
   };
-  std::vector<Extent> reach(view_count_);
+  std::vector<Reach> reach(view_count_);
   for (size_t i = 0; i < view_count_; ++i) {
     data_.views.push_back(PlaceView(*Concrete(stores_[i].type.shape()), stores_[i].writable,
                                     &reach[i].low, &reach[i].high));
@@ -77,7 +89,7 @@ void Generator::PlaceViews() {
     if (group_[i] != i) continue;
     Allocation allocation;
     allocation.dtype = stores_[i].type.dtype();
-    if (stores_[i].fuzzy) allocation.tolerance = {.relative = 1e-5, .absolute = 1e-6};
+    allocation.tolerance = ToleranceOf(stores_[i].limit, allocation.dtype);
     int64_t elements = 0;
     for (size_t j = i; j < view_count_; ++j) {
       if (group_[j] != i) continue;
@@ -90,12 +102,8 @@ void Generator::PlaceViews() {
     // Now and then a view is exactly another one.
     for (size_t j = i + 1; j < view_count_; ++j) {
       if (group_[j] == i && data_.views[j].extents == data_.views[i].extents &&
-          random_.Chance(50)) {
-        bool collides = false;
-        for (size_t axis = 0; axis < data_.views[i].strides.size(); ++axis) {
-          collides |= data_.views[i].strides[axis] == 0;
-        }
-        if (!collides) data_.views[j] = data_.views[i];
+          random_.Chance(50) && (stores_[i].writable || !stores_[j].writable)) {
+        data_.views[j] = data_.views[i];
       }
     }
     allocation.bytes.resize(static_cast<size_t>(elements * StorageBytes(allocation.dtype)));

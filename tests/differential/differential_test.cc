@@ -98,6 +98,7 @@ TEST(Differential, EveryWayGivesTheSameBytes) {
       if (settings.print) std::printf("interpreter: %s\n", expected.message.c_str());
       ++errors;
     }
+    if (std::getenv("INTERP")) continue;
     const std::vector<Way> ways = WaysFor(seed);
     const std::string disagreement = kernel->Disagreement(generated.data, ways);
     if (disagreement.empty()) continue;

@@ -2,6 +2,7 @@
 
 // The state of one generation, shared by the files of this folder.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -17,7 +18,8 @@ namespace intent::testing {
 enum class Exactness : uint8_t {
   kWhole,    // whole numbers of magnitude at most `bound`, or NaN and infinities
   kRounded,  // one certain value, but sums of it depend on order
-  kFuzzy,    // within a tolerance
+  kFuzzy,    // within a few units in the last place: library functions, long sums
+  kLoose,    // within 2^-10: the approximate tanh
 };
 
 struct Fact {
@@ -43,12 +45,18 @@ struct Store {
   Fact fact;  // of whatever may be read from it
   bool readable = false;
   bool writable = false;
-  bool fuzzy = false;  // may hold what is compared within a tolerance
-  bool sink = false;   // nothing reads it: holds values of any exactness but fuzzy ones
+  bool sink = false;  // nothing reads it: holds values of any exactness up to `limit`
+  Exactness limit = Exactness::kRounded;  // the least exact values it takes
+  // Additions by atomics and scatters that it still takes while its values stay within fact.bound.
+  double room = 0;
+
+  bool fuzzy() const { return limit >= Exactness::kFuzzy; }
 };
 
 // The largest magnitude up to which every whole number is exact.
 double ExactLimit(DType dtype);
+// What values of `exactness` may differ by in a view of `dtype`.
+Tolerance ToleranceOf(Exactness exactness, DType dtype);
 
 class Generator {
  public:
@@ -62,6 +70,11 @@ class Generator {
   void MakeSymbols();
   void MakeViews();
   void MakeScalars();
+  void MakeConstexprs();
+  std::vector<std::pair<DType, std::vector<Extent>>> ThemeViews();
+  void ChooseWeights();
+  // How often and how: each takes the depth to which control may still nest.
+  static const std::vector<std::pair<int, void (Generator::*)(int)>>& Statements();
   void Statement(int depth);
   void StoreOutputs();
   std::optional<Shape> Concrete(const std::vector<Extent>& shape) const;
@@ -72,59 +85,116 @@ class Generator {
   Operand Int(int64_t value) const {
     return Literal{.kind = Literal::Kind::kInt, .int_value = value};
   }
+  Operand Flag(bool value) const { return Literal{Literal::Kind::kBool, value, 0}; }
   Operand Number(DType dtype, int64_t value);  // a constant of the dtype
+  // Its extents, to build other values with.
+  std::vector<Operand> ShapeOf(const Operand& tensor);
   DType PickDType();
   // An index scalar within [0, extent) that is no literal, if there is one.
   Operand IndexBelow(int64_t extent, const Operand& source, int64_t axis);
 
   // values.cc: pure operations.
-  void Pointwise();
+  void Pointwise(int depth = 0);
   void UnaryOf(const Val& value);
   void BinaryOf(const Val& value);
   void Comparison();
   void Choice();
   void Conversion();
-  void ShapeChange();
-  void Construction();
-  void Product();
+  void ShapeChange(int depth = 0);
+  void Construction(int depth = 0);
+  void Product(int depth = 0);
+  void Bounds(int depth = 0);
+  void OfConstexprs(int depth = 0);
+  void LibraryFunction(int depth = 0);
+  void Approximate(int depth = 0);
   // A partner of equal dtype that broadcasts with `value`.
   Val PartnerOf(const Val& value);
   // The value with magnitude at most `bound`, if it is a float; NaN stays.
   Val Clamp(const Val& value, int64_t bound);
   // A whole number of magnitude at most 8, finite unless this kernel's data is not.
   Val Settle(const Val& value);
+  // The same, and never NaN or infinite.
+  Val Tame(const Val& value);
   Val Convert(const Val& value, DType dtype);
   Fact ConversionFact(const Val& value, DType dtype) const;
   Val MakeVal(const Operand& operand, Fact fact) { return {operand, b_.TypeOf(operand), fact}; }
 
   // structured.cc: reductions, scans, contractions, row chains.
-  void Reduction();
-  void GenericReduction();
-  void ArgReduction();
-  void Cumulative();
-  void GenericScan();
-  void Contraction();
-  void RowChain();
+  void Reduction(int depth = 0);
+  void GenericReduction(int depth = 0);
+  void ArgReduction(int depth = 0);
+  void Cumulative(int depth = 0);
+  void GenericScan(int depth = 0);
+  void Contraction(int depth = 0);
+  void RowChain(int depth = 0);
+
+  // combines.cc: reductions and scans whose state is a slice or a product.
+  void BuiltinCombine(int depth = 0);
+  void SliceCombine(int depth = 0);
+  void CapturingCombine(int depth = 0);
+  KernelBuilder::RegionPtr Combine(
+      const Type& schema, const std::function<Operand(const Operand&, const Operand&)>& body);
+  Operand IdentityFor(CombineKind kind, DType dtype);
+  Operand Fold(const Operand& members, int64_t axis, const Operand& identity, CombineKind kind,
+               const KernelBuilder::RegionPtr& combine, std::span<const Operand> captures,
+               bool scan);
+
+  // regions.cc: region folds and scans.
+  void RegionFold(int depth = 0);
+  void RegionScan(int depth = 0);
+  std::optional<Val> RegionSource(int minimum, int maximum);
+  Operand RetainedFull(const Val& value, int64_t axis, const Operand& fill);
+  Operand AlongSlice(const Operand& state, const Type& slice, int64_t axis);
+
+  // formats.cc: operations on formats of their own.
+  void ScaledContraction(int depth = 0);
+  void SparseContraction(int depth = 0);
+  void HistogramOf(int depth = 0);
+  void Quantisation(int depth = 0);
+  void RandomNumbers(int depth = 0);
+  void ValueOnly(int depth = 0);
+  // Whole numbers in [low, high] that depend on the coordinates: a tensor of index.
+  Operand Pattern(std::span<const Operand> shape, int64_t low, int64_t high);
+  // A tensor of this shape and dtype: a view's, where one has it, else a pattern in [low, high].
+  Operand Carrier(std::span<const Operand> shape, DType dtype, int64_t low, int64_t high);
+
+  // effects.cc: scatters, atomics, assumptions.
+  void UniqueScatter(int depth = 0);
+  void ReducingScatter(int depth = 0);
+  void AtomicAccess(int depth = 0);
+  // Positions in `stores_` that the current scope may write.
+  std::vector<size_t> Writable(const std::function<bool(const Store&)>& filter) const;
+  // Of one element; nothing if there is none.
+  std::optional<std::vector<IndexItem>> ElementOf(const Store& store);
+  // Combines `members` at most into the store by something that has no order.
+  void Scatter(size_t target, const std::vector<IndexItem>& items, const Operand& value,
+               double members);
+  // Into elements that other points of the parallel loop meet, too.
+  void Accumulate(size_t target);
+  // False if sums of that much more could leave what is exact there.
+  bool TakeRoom(size_t store, double amount);
 
   // memory.cc: loads, stores, gathers, buffers.
-  void LoadFrom();
-  void StoreTo();
-  void GatherFrom();
-  void MakeBuffer();
+  void LoadFrom(int depth = 0);
+  void StoreTo(int depth = 0);
+  void GatherFrom(int depth = 0);
+  void MakeBuffer(int depth = 0);
   struct Indexed {
     std::vector<IndexItem> items;
     bool writable = true;  // no element is met twice
   };
   Indexed MakeIndex(const Operand& source, const Type& type, bool for_store);
   // A value of the dtype that broadcasts to the indexed shape.
-  std::optional<Operand> ValueFor(const Type& target, bool fuzzy);
+  std::optional<Operand> ValueFor(const Type& target, Exactness limit);
+  // The value as it may stand in the store: within its bound, if something reads it.
+  Operand Kept(const Store& store, const Operand& value);
 
   // control.cc.
   void Branch(int depth);
   void Loop(int depth);
   void WhileLoop(int depth);
-  void ParallelLoop();
-  Operand SmallDomain(int64_t* low, int64_t* high);
+  void ParallelLoop(int depth = 0);
+  Operand SmallDomain(int64_t* low, int64_t* high, int64_t* count);
   void Body(int depth, int statements);
 
   // arguments.cc: memory layouts and data.
@@ -132,11 +202,19 @@ class Generator {
   ViewPlace PlaceView(const Shape& shape, bool writable, int64_t* low, int64_t* high);
   void FillAllocation(Allocation* allocation);
 
+  // finish.cc: what the builder has no words for.
+  void AddActivePredicates(Module* module);
+  void OutlineHelpers(Module* module);
+
   RandomSource random_;
   KernelBuilder b_;
   CallData data_;
   std::vector<Extent> symbols_;
   std::vector<int64_t> symbol_values_;
+  std::vector<int64_t> constexpr_values_;
+  std::vector<Operand> constexpr_ints_;
+  std::optional<Operand> constexpr_bool_;
+  std::vector<int> weights_;  // of statements, by position in the table of Statement
   std::unordered_map<ValueId, int64_t> known_values_;  // index scalars that shape types
   std::vector<Val> vals_;
   std::vector<Store> stores_;  // views first, in order of parameters; then buffers in scope

@@ -41,6 +41,9 @@ Generator::Indexed Generator::MakeIndex(const Operand& source, const Type& type,
       case 1:
         if (extent == 0) break;
         indexed.items.push_back(At(IndexBelow(extent, source, axis)));
+        if (type.IsResource() && random_.Chance(10)) {
+          b_.AssumeInBounds(indexed.items.back().operand, source, Int(axis));
+        }
         continue;
       case 2: {  // start:stop
         const int64_t start = random_.Between(0, extent), stop = random_.Between(start, extent);
@@ -52,9 +55,12 @@ Generator::Indexed Generator::MakeIndex(const Operand& source, const Type& type,
       }
       case 3: {  // a domain with steps
         const int64_t begin = random_.Between(0, extent), end = random_.Between(begin, extent);
-        const Operand domain =
-            b_.Domain(Int(begin), random_.Chance(40) ? b_.Dim(source, axis) : Int(end),
-                      Int(random_.Between(1, 3)));
+        const int64_t step = random_.Between(1, 3);
+        Operand domain = b_.Domain(
+            Int(begin), random_.Chance(40) ? b_.Dim(source, axis) : Int(end), Int(step));
+        if (step == 1 && random_.Chance(40)) {
+          domain = b_.Subregion(domain, Int(random_.Between(begin, end)), std::nullopt);
+        }
         indexed.items.push_back(At(domain));
         continue;
       }
@@ -75,7 +81,11 @@ Generator::Indexed Generator::MakeIndex(const Operand& source, const Type& type,
         if (any == nullptr) break;
         tensor_used = true;
         const Operand index = b_.Cast(any->operand, DType::kIndex);
-        indexed.items.push_back(At(b_.Binary(BinaryKind::kMod, index, b_.Dim(source, axis))));
+        const Operand within = b_.Binary(BinaryKind::kMod, index, b_.Dim(source, axis));
+        if (type.IsResource() && random_.Chance(30)) {
+          b_.AssumeInBounds(within, source, Int(axis));
+        }
+        indexed.items.push_back(At(within));
         continue;
       }
       default:
@@ -86,7 +96,7 @@ Generator::Indexed Generator::MakeIndex(const Operand& source, const Type& type,
   return indexed;
 }
 
-void Generator::LoadFrom() {
+void Generator::LoadFrom(int /*depth*/) {
   std::vector<const Store*> readable;
   for (const Store& store : stores_) {
     if (store.readable) readable.push_back(&store);
@@ -94,14 +104,24 @@ void Generator::LoadFrom() {
   if (readable.empty()) return;
   const Store store = *random_.Pick(readable);
   const Indexed index = MakeIndex(store.operand, store.type, false);
-  Fact fact = store.fact;
-  Add(b_.Load(store.operand, index.items), fact);
+  const Operand loaded = b_.Load(store.operand, index.items);
+  if (!loaded.IsValue() || random_.Chance(85)) return Add(loaded, store.fact);
+  // The same again where a mask says so; nothing is read elsewhere.
+  const Type type = b_.TypeOf(loaded);
+  const Val* mask = PickVal([&](const Val& val) { return val.type == type.WithDType(DType::kBool); });
+  const Operand test = mask != nullptr ? mask->operand
+                                       : b_.Compare(CompareKind::kEq, loaded, loaded);
+  std::optional<Operand> fill;
+  if (random_.Chance(60)) fill = Number(type.dtype(), random_.Between(0, 4));
+  Add(b_.Gather(store.operand, index.items, test, fill), store.fact);
 }
 
-std::optional<Operand> Generator::ValueFor(const Type& target, bool fuzzy) {
+std::optional<Operand> Generator::ValueFor(const Type& target, Exactness limit) {
   const auto fits = [&](const Val& val, bool same) {
     if ((val.type.dtype() == target.dtype()) != same) return false;
-    if (val.fact.exactness == Exactness::kFuzzy && (!fuzzy || !same)) return false;
+    if (val.fact.exactness >= Exactness::kFuzzy && (val.fact.exactness > limit || !same)) {
+      return false;
+    }
     if (val.type.rank() > target.rank()) return false;
     for (int axis = 0; axis < val.type.rank(); ++axis) {
       const Extent& its = val.type.shape()[axis];
@@ -122,13 +142,31 @@ std::optional<Operand> Generator::ValueFor(const Type& target, bool fuzzy) {
   return Number(target.dtype(), random_.Between(0, 5));
 }
 
-void Generator::StoreTo() {
-  std::vector<const Store*> writable;
-  for (size_t i = in_parallel_ ? outside_ : 0; i < stores_.size(); ++i) {
-    if (stores_[i].writable) writable.push_back(&stores_[i]);
+Operand Generator::Kept(const Store& store, const Operand& value) {
+  const bool keeps = store.sink || store.fuzzy() || !IsFloat(store.type.dtype());
+  if (keeps || !value.IsValue()) return value;
+  for (const Val& val : vals_) {
+    if (val.operand.value() != value.value()) continue;
+    const Val copy = val;
+    return Settle(copy).operand;
   }
+  // Just converted: of unknown size.
+  return Settle({value, b_.TypeOf(value), {.exactness = Exactness::kRounded, .finite = false}})
+      .operand;
+}
+
+std::vector<size_t> Generator::Writable(const std::function<bool(const Store&)>& filter) const {
+  std::vector<size_t> writable;
+  for (size_t i = in_parallel_ ? outside_ : 0; i < stores_.size(); ++i) {
+    if (stores_[i].writable && filter(stores_[i])) writable.push_back(i);
+  }
+  return writable;
+}
+
+void Generator::StoreTo(int /*depth*/) {
+  const std::vector<size_t> writable = Writable([](const Store&) { return true; });
   if (writable.empty()) return;
-  const Store store = *random_.Pick(writable);
+  const Store store = stores_[random_.Pick(writable)];
   const Indexed index = MakeIndex(store.operand, store.type, true);
   // The shape that the relation selects is that of a load there; an Out view is not loaded.
   Type selected = store.type;
@@ -136,34 +174,24 @@ void Generator::StoreTo() {
     if (!store.readable) {
       // Whatever is a scalar broadcasts to any selection.
       const Val* scalar = PickVal([&](const Val& val) {
-        return val.type.IsScalar(store.type.dtype()) && val.fact.exactness != Exactness::kFuzzy;
+        return val.type.IsScalar(store.type.dtype()) && val.fact.exactness <= store.limit;
       });
-      return b_.Store(store.operand, index.items,
-                      scalar != nullptr ? scalar->operand : Number(store.type.dtype(), 3));
+      const Operand value =
+          scalar != nullptr ? scalar->operand : Number(store.type.dtype(), 3);
+      return b_.Store(store.operand, index.items, Kept(store, value));
     }
     const Operand there = b_.Load(store.operand, index.items);
     if (!there.IsValue()) return;
     selected = b_.TypeOf(there);
   }
-  const auto value = ValueFor(selected, store.fuzzy);
+  const auto value = ValueFor(selected, store.limit);
   if (!value) return;
-  const bool keeps = store.sink || store.fuzzy || !IsFloat(store.type.dtype());
-  if (keeps) return b_.Store(store.operand, index.items, *value);
-  for (const Val& val : vals_) {
-    if (!val.operand.IsValue() || !value->IsValue() || val.operand.value() != value->value())
-      continue;
-    const Val copy = val;
-    return b_.Store(store.operand, index.items, Settle(copy).operand);
-  }
-  // Just converted: of unknown size.
-  const Val fresh = {
-      *value, b_.TypeOf(*value), {.exactness = Exactness::kRounded, .finite = false}};
-  if (fresh.operand.IsValue()) b_.Store(store.operand, index.items, Settle(fresh).operand);
+  b_.Store(store.operand, index.items, Kept(store, *value));
 }
 
-void Generator::GatherFrom() {
+void Generator::GatherFrom(int /*depth*/) {
   const Val* source = PickVal([](const Val& val) {
-    return val.type.IsTensor() && val.type.rank() > 0 && val.fact.exactness != Exactness::kFuzzy;
+    return val.type.IsTensor() && val.type.rank() > 0 && val.fact.exactness < Exactness::kFuzzy;
   });
   if (source == nullptr) return;
   const Val value = *source;
@@ -191,14 +219,14 @@ void Generator::GatherFrom() {
   Add(b_.Gather(value.operand, std::vector<IndexItem>{At(moved)}, test, fill), value.fact);
 }
 
-void Generator::MakeBuffer() {
+void Generator::MakeBuffer(int /*depth*/) {
   const DType dtype = PickDType();
   std::vector<Operand> shape;
   for (int64_t i = random_.Below(3); i > 0; --i) shape.push_back(Int(random_.Between(0, 9)));
   std::optional<Operand> init = Number(dtype, random_.Between(0, 4));
   const Val* tensor = PickVal([&](const Val& val) {
     return val.type.IsTensor() && val.type.dtype() == dtype &&
-           val.fact.exactness != Exactness::kFuzzy;
+           val.fact.exactness < Exactness::kFuzzy;
   });
   if (tensor != nullptr && random_.Chance(70)) {
     const Val value = *tensor;
@@ -216,8 +244,8 @@ void Generator::MakeBuffer() {
   store.fact.finite = !special_;
   store.readable = store.writable = true;
   stores_.push_back(store);
-  LoadFrom();
-  StoreTo();
+  LoadFrom(0);
+  StoreTo(0);
 }
 
 }  // namespace intent::testing

@@ -10,7 +10,7 @@ namespace {
 
 bool IsNumber(const Val& val) {
   return val.type.IsTensor() && val.type.dtype() != DType::kBool && val.type.rank() > 0 &&
-         val.fact.exactness != Exactness::kFuzzy;
+         val.fact.exactness < Exactness::kFuzzy;
 }
 
 Operand RealLiteral(double value) {
@@ -19,11 +19,11 @@ Operand RealLiteral(double value) {
 
 }  // namespace
 
-void Generator::Reduction() {
+void Generator::Reduction(int /*depth*/) {
   const bool logical = random_.Chance(15);
   const Val* picked = PickVal([&](const Val& val) {
     return val.type.IsTensor() && val.type.rank() > 0 &&
-           (val.type.dtype() == DType::kBool) == logical && val.fact.exactness != Exactness::kFuzzy;
+           (val.type.dtype() == DType::kBool) == logical && val.fact.exactness < Exactness::kFuzzy;
   });
   if (picked == nullptr) return;
   Val value = *picked;
@@ -43,7 +43,7 @@ void Generator::Reduction() {
   const double count = static_cast<double>(Count(value.type));
   const DType dtype = value.type.dtype();
   DType accumulator = dtype;
-  if (dtype == DType::kF16 || dtype == DType::kBF16) accumulator = DType::kF32;
+  if (IsFloat(dtype) && BitWidth(dtype) < 32) accumulator = DType::kF32;
   std::optional<DType> acc_dtype;
   if (random_.Chance(20) && IsFloat(dtype)) {
     accumulator = random_.Pick({DType::kF64, DType::kF32, dtype});
@@ -60,7 +60,7 @@ void Generator::Reduction() {
       {.bound = value.fact.bound * std::max(count, 1.0), .finite = value.fact.finite});
 }
 
-void Generator::GenericReduction() {
+void Generator::GenericReduction(int /*depth*/) {
   const Val* picked = PickVal(IsNumber);
   if (picked == nullptr) return;
   const Val value = *picked;
@@ -142,7 +142,7 @@ void Generator::GenericReduction() {
   Add(b_.Extract(result, 1), {});
 }
 
-void Generator::ArgReduction() {
+void Generator::ArgReduction(int /*depth*/) {
   const Val* picked = PickVal(IsNumber);
   if (picked == nullptr) return;
   const Val value = *picked;
@@ -153,7 +153,7 @@ void Generator::ArgReduction() {
   Add(b_.Extract(result, 1), {});
 }
 
-void Generator::Cumulative() {
+void Generator::Cumulative(int /*depth*/) {
   const Val* picked = PickVal(IsNumber);
   if (picked == nullptr) return;
   Val value = *picked;
@@ -169,7 +169,7 @@ void Generator::Cumulative() {
         fact);
   }
   const double extent = static_cast<double>((*Concrete(value.type.shape()))[axis]);
-  const DType accumulator = dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
+  const DType accumulator = IsFloat(dtype) && BitWidth(dtype) < 32 ? DType::kF32 : dtype;
   if (IsFloat(dtype)) {
     if (value.fact.exactness != Exactness::kWhole ||
         value.fact.bound * extent > ExactLimit(accumulator)) {
@@ -182,7 +182,7 @@ void Generator::Cumulative() {
 
 // An associative, not commutative state: the last member above zero (else zero, so that the
 // identity is neutral), and how many there were.
-void Generator::GenericScan() {
+void Generator::GenericScan(int /*depth*/) {
   const Val* picked =
       PickVal([](const Val& val) { return IsNumber(val) && val.type.dtype() != DType::kIndex; });
   if (picked == nullptr) return;
@@ -215,7 +215,7 @@ void Generator::GenericScan() {
   if (random_.Chance(50)) Add(b_.Extract(result, 2), {});
 }
 
-void Generator::Contraction() {
+void Generator::Contraction(int /*depth*/) {
   const Val* first = PickVal(IsNumber);
   if (first == nullptr) return;
   Val left = *first;
@@ -259,8 +259,8 @@ void Generator::Contraction() {
   DType accumulator = dtype;
   if (IsFloat(dtype)) {
     accumulator = random_.Pick({dtype, DType::kF32, DType::kF64});
-  } else if (dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI16) {
-    accumulator = random_.Pick({dtype, DType::kI32, DType::kI64});
+  } else {
+    accumulator = random_.Pick({dtype, DType::kI32, DType::kI64, DType::kU16});
   }
   if (IsFloat(dtype)) {
     const auto fits = [&] {
@@ -281,7 +281,7 @@ void Generator::Contraction() {
 }
 
 // Several reductions over the same rows, as in softmax and norms.
-void Generator::RowChain() {
+void Generator::RowChain(int /*depth*/) {
   const Val* picked = PickVal([](const Val& val) {
     return IsNumber(val) && IsFloat(val.type.dtype()) && val.type.rank() >= 2;
   });

@@ -49,11 +49,19 @@ Val Generator::Settle(const Val& value) {
                  Whole(8, true));
 }
 
+Val Generator::Tame(const Val& value) {
+  const Val settled = Settle(value);
+  if (!IsFloat(value.type.dtype()) || settled.fact.finite) return settled;
+  const Operand x = settled.operand;
+  return MakeVal(b_.Select(b_.Compare(CompareKind::kEq, x, x), x, Number(value.type.dtype(), 0)),
+                 Whole(8, true));
+}
+
 Val Generator::PartnerOf(const Val& value) {
   const DType dtype = value.type.dtype();
   const auto fits = [&](const Val& other, bool same_dtype) {
     if (same_dtype != (other.type.dtype() == dtype)) return false;
-    if (other.fact.exactness == Exactness::kFuzzy) return false;
+    if (other.fact.exactness >= Exactness::kFuzzy) return false;
     if (other.type.rank() > value.type.rank()) return false;
     for (int axis = 0; axis < other.type.rank(); ++axis) {
       const Extent& mine = value.type.shape()[value.type.rank() - other.type.rank() + axis];
@@ -104,13 +112,22 @@ Val Generator::Convert(const Val& value, DType dtype) {
     if (!value.fact.finite || value.fact.exactness != Exactness::kWhole) {
       x = b_.Select(b_.Compare(CompareKind::kEq, x, x), x, Number(from, 0));
     }
-    x = b_.Binary(BinaryKind::kMinimum, x, Number(from, 100));
-    x = b_.Binary(BinaryKind::kMaximum, x, Number(from, IsSignedInteger(dtype) ? -100 : 0));
+    x = b_.Binary(BinaryKind::kMinimum, x, Number(from, 96));
+    x = b_.Binary(BinaryKind::kMaximum, x, Number(from, IsSignedInteger(dtype) ? -96 : 0));
+  }
+  if (dtype == DType::kF8E4M3FN && from != DType::kBool) {
+    // There is no infinity: only what is in range has a meaning.
+    if (IsFloat(from)) {
+      const Val small = Clamp(value, 8);
+      return MakeVal(b_.Cast(small.operand, dtype), Whole(8, value.fact.finite));
+    }
+    x = b_.Binary(BinaryKind::kAnd, x, Number(from, 7));
+    return MakeVal(b_.Cast(x, dtype), Whole(8, true));
   }
   return MakeVal(b_.Cast(x, dtype), ConversionFact(value, dtype));
 }
 
-void Generator::Pointwise() {
+void Generator::Pointwise(int /*depth*/) {
   const Val* picked = PickVal([](const Val&) { return true; });
   if (picked == nullptr) return;
   const Val value = *picked;
@@ -140,34 +157,88 @@ void Generator::UnaryOf(const Val& value) {
             : random_.Pick({UnaryKind::kNegate, UnaryKind::kNot});
     return Add(b_.Unary(kind, value.operand), Exact());
   }
-  const bool library = random_.Chance(25);
-  if (!library || value.fact.exactness == Exactness::kFuzzy) {
-    const UnaryKind kind = value.fact.exactness == Exactness::kFuzzy
-                               ? random_.Pick({UnaryKind::kNegate, UnaryKind::kAbs})
-                               : random_.Pick({UnaryKind::kNegate, UnaryKind::kAbs,
-                                               UnaryKind::kFloor, UnaryKind::kSqrt});
-    Fact fact = value.fact;
-    if (kind == UnaryKind::kFloor) fact.product = false;
-    if (kind == UnaryKind::kSqrt) fact = Rounded();
-    return Add(b_.Unary(kind, value.operand), fact);
+  if (value.fact.exactness >= Exactness::kFuzzy) {
+    return Add(b_.Unary(random_.Pick({UnaryKind::kNegate, UnaryKind::kAbs}), value.operand),
+               value.fact);
   }
-  // Library functions where they are tame: at 1 to 9.
-  if (dtype != DType::kF32 && dtype != DType::kF64) return;
-  const Val settled = Settle(value);
-  const Operand x =
-      b_.Binary(BinaryKind::kAdd, b_.Unary(UnaryKind::kAbs, settled.operand), Number(dtype, 1));
-  const UnaryKind kind = random_.Pick({UnaryKind::kExp, UnaryKind::kExp2, UnaryKind::kLog,
-                                       UnaryKind::kLog1p, UnaryKind::kTanh, UnaryKind::kSigmoid,
-                                       UnaryKind::kErf, UnaryKind::kRsqrt, UnaryKind::kErfc});
+  const UnaryKind kind =
+      random_.Pick({UnaryKind::kNegate, UnaryKind::kAbs, UnaryKind::kFloor, UnaryKind::kSqrt});
+  Fact fact = value.fact;
+  if (kind == UnaryKind::kFloor) fact.product = false;
+  if (kind == UnaryKind::kSqrt) fact = Rounded();
+  Add(b_.Unary(kind, value.operand), fact);
+}
+
+// Where functions are tame: at 1 to 9, and at 0 to 1 for the inverse sine.
+void Generator::LibraryFunction(int /*depth*/) {
+  const Val* picked = PickVal([](const Val& val) {
+    return IsFloat(val.type.dtype()) && val.fact.exactness < Exactness::kFuzzy;
+  });
+  if (picked == nullptr) return;
+  const Val settled = Settle(*picked);
+  const DType dtype = settled.type.dtype();
+  const Operand one = Number(dtype, 1);
+  Operand x = b_.Binary(BinaryKind::kAdd, b_.Unary(UnaryKind::kAbs, settled.operand), one);
   Fact fact;
   fact.exactness = Exactness::kFuzzy;
   fact.finite = false;
+  const bool grows = dtype != DType::kF8E4M3FN && dtype != DType::kF8E5M2;
+  if (random_.Chance(12) && grows) {
+    const Operand exponent = random_.Chance(50) ? Number(dtype, random_.Between(0, 3))
+                                                : Number(dtype, random_.Between(-3, 0));
+    if (random_.Chance(30)) x = settled.operand;
+    return Add(b_.Binary(BinaryKind::kPow, x, exponent), fact);
+  }
+  UnaryKind kind = random_.Pick(
+      {UnaryKind::kLog, UnaryKind::kLog1p, UnaryKind::kTanh, UnaryKind::kSigmoid, UnaryKind::kErf,
+       UnaryKind::kRsqrt, UnaryKind::kErfc, UnaryKind::kSin, UnaryKind::kCos, UnaryKind::kAsin,
+       UnaryKind::kLgamma, UnaryKind::kExp, UnaryKind::kExp2, UnaryKind::kI0});
+  const bool large =
+      kind == UnaryKind::kExp || kind == UnaryKind::kExp2 || kind == UnaryKind::kI0;
+  // Eight bits do not hold the exponential of 9.
+  if (large && !grows) x = Clamp(MakeVal(x, Whole(9, false)), 2).operand;
+  if (kind == UnaryKind::kAsin && random_.Chance(80)) x = b_.Binary(BinaryKind::kDiv, one, x);
+  // An error where the function is zero has no relative size.
+  if (kind == UnaryKind::kLgamma) x = b_.Binary(BinaryKind::kAdd, x, Number(dtype, 2));
+  const bool negative = kind == UnaryKind::kTanh || kind == UnaryKind::kSigmoid ||
+                        kind == UnaryKind::kErf || kind == UnaryKind::kErfc ||
+                        kind == UnaryKind::kSin || kind == UnaryKind::kCos || large;
+  if (negative && random_.Chance(40)) x = b_.Unary(UnaryKind::kNegate, x);
   Add(b_.Unary(kind, x), fact);
+}
+
+void Generator::Approximate(int /*depth*/) {
+  const Val* picked = PickVal([](const Val& val) {
+    return val.type.dtype() == DType::kF32 && val.fact.exactness < Exactness::kFuzzy;
+  });
+  if (picked == nullptr) return;
+  const Val settled = Settle(*picked);
+  Fact fact;
+  fact.exactness = Exactness::kFuzzy;
+  fact.finite = false;
+  const Operand flush = Flag(random_.Chance(50));
+  switch (random_.Below(3)) {
+    case 0: {
+      // Now and then the result is subnormal.
+      Operand x = settled.operand;
+      if (random_.Chance(40)) x = b_.Binary(BinaryKind::kSub, x, Number(DType::kF32, 135));
+      return Add(b_.Unary(UnaryKind::kExp2, x, Flag(true), flush), fact);
+    }
+    case 1:
+      fact.exactness = Exactness::kLoose;
+      return Add(b_.Unary(UnaryKind::kTanh, settled.operand, Flag(true)), fact);
+    default: {
+      const Val other = Settle(PartnerOf(settled));
+      const Operand divisor = b_.Binary(
+          BinaryKind::kAdd, b_.Unary(UnaryKind::kAbs, other.operand), Number(DType::kF32, 1));
+      return Add(b_.Binary(BinaryKind::kDiv, settled.operand, divisor, Flag(true), flush), fact);
+    }
+  }
 }
 
 void Generator::BinaryOf(const Val& value) {
   const DType dtype = value.type.dtype();
-  if (value.fact.exactness == Exactness::kFuzzy) return UnaryOf(value);
+  if (value.fact.exactness >= Exactness::kFuzzy) return UnaryOf(value);
   Val left = value, right = PartnerOf(value);
   if (random_.Chance(30)) std::swap(left, right);
   if (dtype == DType::kBool) {
@@ -179,7 +250,8 @@ void Generator::BinaryOf(const Val& value) {
         random_.Pick({BinaryKind::kAdd, BinaryKind::kSub, BinaryKind::kMul, BinaryKind::kMaximum,
                       BinaryKind::kMinimum, BinaryKind::kAnd, BinaryKind::kOr, BinaryKind::kXor,
                       BinaryKind::kShl, BinaryKind::kShr, BinaryKind::kFloorDiv, BinaryKind::kMod,
-                      BinaryKind::kPow});
+                      BinaryKind::kPow, BinaryKind::kMaximumNum, BinaryKind::kMinimumNum,
+                      BinaryKind::kIpowTrunc});
     Operand y = right.operand;
     if (kind == BinaryKind::kShl || kind == BinaryKind::kShr) {
       y = b_.Binary(BinaryKind::kAnd, y, Number(dtype, BitWidth(dtype) - 1));
@@ -190,13 +262,24 @@ void Generator::BinaryOf(const Val& value) {
       if (IsSignedInteger(dtype) && random_.Chance(50)) y = b_.Unary(UnaryKind::kNegate, y);
     } else if (kind == BinaryKind::kPow) {
       y = b_.Binary(BinaryKind::kAnd, y, Number(dtype, 7));
+    } else if (kind == BinaryKind::kIpowTrunc) {
+      // Zero has no negative powers.
+      y = b_.Binary(BinaryKind::kMod, y, Number(dtype, 5));
+      if (IsSignedInteger(dtype)) y = b_.Binary(BinaryKind::kSub, y, Number(dtype, 2));
+      left.operand = b_.Binary(BinaryKind::kOr, left.operand, Number(dtype, 1));
     }
     return Add(b_.Binary(kind, left.operand, y), Exact());
   }
   const BinaryKind kind =
       random_.Pick({BinaryKind::kAdd, BinaryKind::kAdd, BinaryKind::kSub, BinaryKind::kMul,
                     BinaryKind::kMul, BinaryKind::kMaximum, BinaryKind::kMinimum,
-                    BinaryKind::kMaximumNum, BinaryKind::kMinimumNum, BinaryKind::kDiv});
+                    BinaryKind::kMaximumNum, BinaryKind::kMinimumNum, BinaryKind::kDiv,
+                    random_.Pick({BinaryKind::kFloatFloorDiv, BinaryKind::kFloatFloorMod})});
+  if (dtype == DType::kF8E4M3FN) {
+    // What leaves its range has no meaning.
+    left = Clamp(left, 8);
+    right = Clamp(right, 8);
+  }
   const bool finite = left.fact.finite && right.fact.finite;
   switch (kind) {
     case BinaryKind::kAdd:
@@ -215,12 +298,15 @@ void Generator::BinaryOf(const Val& value) {
         return Add(b_.Binary(kind, left.operand, right.operand), Rounded(kind == BinaryKind::kMul));
       }
       if (bound() > ExactLimit(dtype) / 4) {
-        left = Clamp(left, 4);
-        right = Clamp(right, 4);
+        const int64_t small = dtype == DType::kF8E5M2 ? 2 : 4;
+        left = Clamp(left, small);
+        right = Clamp(right, small);
       }
       return Add(b_.Binary(kind, left.operand, right.operand), Whole(bound(), finite));
     }
-    case BinaryKind::kDiv: {
+    case BinaryKind::kDiv:
+    case BinaryKind::kFloatFloorDiv:
+    case BinaryKind::kFloatFloorMod: {
       // The sign of a zero sum is free, so zero never divides.
       const Val settled = Clamp(right, 8);
       const Operand y =
@@ -234,7 +320,7 @@ void Generator::BinaryOf(const Val& value) {
 
 void Generator::Comparison() {
   const Val* picked =
-      PickVal([](const Val& val) { return val.fact.exactness != Exactness::kFuzzy; });
+      PickVal([](const Val& val) { return val.fact.exactness < Exactness::kFuzzy; });
   if (picked == nullptr) return;
   const Val value = *picked, other = PartnerOf(value);
   const bool order = value.type.dtype() != DType::kBool;
@@ -255,7 +341,7 @@ void Generator::Choice() {
   });
   Operand test = condition != nullptr ? condition->operand : Operand();
   if (condition == nullptr) {
-    if (value.fact.exactness == Exactness::kFuzzy) return;
+    if (value.fact.exactness >= Exactness::kFuzzy) return;
     test = b_.Compare(CompareKind::kGt, value.operand, other.operand);
   }
   const Fact fact = Either(value.fact, other.fact);
@@ -265,18 +351,16 @@ void Generator::Choice() {
 
 void Generator::Conversion() {
   const Val* picked =
-      PickVal([](const Val& val) { return val.fact.exactness != Exactness::kFuzzy; });
+      PickVal([](const Val& val) { return val.fact.exactness < Exactness::kFuzzy; });
   if (picked == nullptr) return;
   const Val value = *picked;
   const DType from = value.type.dtype(), to = PickDType();
   const int64_t how = random_.Below(10);
-  if (how == 0 && from != DType::kBool && to != DType::kBool) {
-    const bool narrows = IsFloat(to) && !IsFloat(from);
-    if (narrows) return;
+  if (how <= 1 && from != DType::kBool && to != DType::kBool) {
     Fact fact = ConversionFact(value, to);
     return Add(b_.SaturatingCast(value.operand, to), fact);
   }
-  if (how == 1 && BitWidth(from) == BitWidth(to) && from != DType::kBool) {
+  if (how == 2 && BitWidth(from) == BitWidth(to) && from != DType::kBool) {
     if (IsFloat(to)) return Add(b_.Bitcast(value.operand, to), Rounded());
     Operand x = value.operand;
     if (IsFloat(from)) {
@@ -291,7 +375,7 @@ void Generator::Conversion() {
   Add(converted.operand, converted.fact);
 }
 
-void Generator::ShapeChange() {
+void Generator::ShapeChange(int /*depth*/) {
   const Val* picked = PickVal([](const Val& val) { return val.type.IsTensor(); });
   if (picked == nullptr) return;
   const Val value = *picked;
@@ -359,13 +443,13 @@ void Generator::ShapeChange() {
       if (rank >= 3) return;
       const Val other = PartnerOf(value);
       Fact fact = Either(value.fact, other.fact);
-      if (value.fact.exactness == Exactness::kFuzzy) return;
+      if (value.fact.exactness >= Exactness::kFuzzy) return;
       return Add(b_.Join(value.operand, other.operand), fact);
     }
   }
 }
 
-void Generator::Construction() {
+void Generator::Construction(int /*depth*/) {
   if (random_.Chance(50)) {
     // Absolute coordinates of a domain.
     const Store& store =
@@ -380,7 +464,7 @@ void Generator::Construction() {
   }
   const DType dtype = PickDType();
   const Val* scalar = PickVal([&](const Val& val) {
-    return val.type.IsScalar(dtype) && val.fact.exactness != Exactness::kFuzzy;
+    return val.type.IsScalar(dtype) && val.fact.exactness < Exactness::kFuzzy;
   });
   Fact fact;
   Operand fill = Number(dtype, random_.Between(0, 3));
@@ -401,7 +485,7 @@ void Generator::Construction() {
   Add(b_.Full(shape, fill, dtype), fact);
 }
 
-void Generator::Product() {
+void Generator::Product(int /*depth*/) {
   const Val* first = PickVal([](const Val&) { return true; });
   const Val* second = PickVal([](const Val&) { return true; });
   if (first == nullptr) return;
@@ -411,6 +495,65 @@ void Generator::Product() {
   const Operand product = random_.Chance(50) ? b_.MakeTuple(fields) : b_.MakeRecord(names, fields);
   const int64_t at = random_.Below(2);
   Add(b_.Extract(product, at), facts[at]);
+}
+
+// Domains with run-time bounds, parts of them, and where those end.
+void Generator::Bounds(int /*depth*/) {
+  const int64_t begin = random_.Between(0, 3), count = random_.Between(0, 9);
+  const int64_t step = random_.Pick({1, 1, 1, 2});
+  const Operand domain = b_.Domain(Int(begin), Int(begin + count), Int(step));
+  Operand part = domain;
+  int64_t end = begin + count;
+  if (step == 1 && random_.Chance(85)) {
+    const int64_t from = random_.Between(begin, end), to = random_.Between(from, end);
+    std::optional<Operand> start, stop;
+    if (random_.Chance(70)) start = Int(from);
+    if (random_.Chance(70)) stop = Int(to);
+    part = b_.Subregion(domain, start, stop);
+    if (stop) end = to;
+  }
+  Add(b_.Indices(part), Exact());
+  Fact fact;
+  fact.ranged = true;
+  fact.low = 0;
+  fact.high = end + 3;
+  if (step == 1) Add(b_.RegionEnd(part), fact);
+}
+
+void Generator::OfConstexprs(int /*depth*/) {
+  if (constexpr_ints_.empty()) return;
+  const size_t which = static_cast<size_t>(random_.Below(static_cast<int64_t>(constexpr_ints_.size())));
+  const Operand number = constexpr_ints_[which];
+  switch (random_.Below(3)) {
+    case 0: {
+      const Val* picked = PickVal([](const Val& val) {
+        return val.fact.exactness == Exactness::kWhole && val.fact.bound <= 8 &&
+               val.type.dtype() != DType::kBool;
+      });
+      if (picked == nullptr) return;
+      const Val value = IsFloat(picked->type.dtype()) ? Clamp(*picked, 2) : *picked;
+      Fact fact = value.fact;
+      fact.bound = 10;
+      const DType dtype = value.type.dtype();
+      if (dtype == DType::kF8E5M2) return;
+      return Add(b_.Binary(random_.Pick({BinaryKind::kMul, BinaryKind::kAdd, BinaryKind::kMaximum}),
+                           value.operand, number),
+                 fact);
+    }
+    case 1: {
+      const DType dtype = PickDType();
+      const std::vector<Operand> shape = {number, Int(random_.Between(0, 3))};
+      return Add(b_.Full(shape, Number(dtype, random_.Between(0, 3)), dtype), Exact());
+    }
+    default: {
+      Fact fact;
+      fact.ranged = true;
+      fact.low = fact.high = constexpr_values_[which];
+      const Operand value = b_.Instantiate(number, DType::kIndex);
+      if (value.IsValue()) known_values_[value.value()] = fact.low;
+      return Add(value, fact);
+    }
+  }
 }
 
 }  // namespace intent::testing
