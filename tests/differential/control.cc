@@ -72,8 +72,8 @@ Operand Generator::SmallDomain(int64_t* low, int64_t* high, int64_t* count) {
   }();
   if (!scalars.empty() && random_.Chance(25)) {
     const Operand any = random_.Pick(scalars)->operand;
-    const Operand dynamic = b_.Binary(BinaryKind::kMinimum,
-                                      b_.Binary(BinaryKind::kMaximum, any, Int(begin)), Int(end));
+    const Operand dynamic =
+        b_.Binary(BinaryKind::kMinimum, b_.Binary(BinaryKind::kMaximum, any, Int(begin)), Int(end));
     return b_.Domain(Int(begin), dynamic, Int(step));
   }
   return b_.Domain(Int(begin), Int(end), Int(step));
@@ -170,9 +170,8 @@ void Generator::WhileLoop(int depth) {
   fact.finite = !special_;
   Add(inner[1], fact);
   Body(depth - 1, static_cast<int>(random_.Between(1, 4)));
-  const Val* found = PickVal([&](const Val& v) {
-    return v.type == carried.type && v.fact.exactness < Exactness::kFuzzy;
-  });
+  const Val* found = PickVal(
+      [&](const Val& v) { return v.type == carried.type && v.fact.exactness < Exactness::kFuzzy; });
   Operand next = inner[1];
   if (found != nullptr) {
     const Val copy = *found;
@@ -216,7 +215,8 @@ void Generator::ParallelLoop(int depth) {
     const Store& store = stores_[i];
     if (i == view || !store.writable || !store.readable) continue;
     const int64_t count = Count(store.type);
-    if (count > 0 && (!IsFloat(store.type.dtype()) || store.room > 16.0 * static_cast<double>(points * repeat_))) {
+    if (count > 0 && (!IsFloat(store.type.dtype()) ||
+                      store.room > 16.0 * static_cast<double>(points * repeat_))) {
       shared.push_back(i);
     }
   }
@@ -246,8 +246,8 @@ void Generator::ParallelLoop(int depth) {
   }
   const std::vector<Extent> rest = {target.type.shape().begin() + static_cast<ptrdiff_t>(axes),
                                     target.type.shape().end()};
-  const Type row_type = rest.empty() ? Type::Scalar(target.type.dtype())
-                                     : Type::Tensor(target.type.dtype(), rest);
+  const Type row_type =
+      rest.empty() ? Type::Scalar(target.type.dtype()) : Type::Tensor(target.type.dtype(), rest);
   if (readable) Add(b_.Load(target.operand, row), target.fact);
   std::optional<size_t> meeting;
   if (!shared.empty() && random_.Chance(60)) {

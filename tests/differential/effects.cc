@@ -152,8 +152,8 @@ void Generator::ReducingScatter(int /*depth*/) {
                IsAddressable(val.type.dtype());
       });
       const std::vector<Operand> shape = {Int(random_.Between(0, 20))};
-      const Operand raw = any != nullptr ? b_.Cast(any->operand, DType::kIndex)
-                                         : Pattern(shape, 0, 1000);
+      const Operand raw =
+          any != nullptr ? b_.Cast(any->operand, DType::kIndex) : Pattern(shape, 0, 1000);
       items.push_back(At(b_.Binary(BinaryKind::kMod, raw, b_.Dim(store.operand, i))));
     } else if (random_.Chance(25)) {
       items.push_back(At(IndexBelow((*Concrete({store.type.shape()[i]}))[0], store.operand, i)));
@@ -181,8 +181,8 @@ void Generator::Scatter(size_t target, const std::vector<IndexItem>& items, cons
   const Operand kept = Kept(strict, value);
   const Type schema = Type::Scalar(dtype);
   const auto own = [&](BinaryKind kind) {
-    const auto region = Combine(
-        schema, [&](const Operand& a, const Operand& b) { return b_.Binary(kind, a, b); });
+    const auto region =
+        Combine(schema, [&](const Operand& a, const Operand& b) { return b_.Binary(kind, a, b); });
     b_.ScatterReduce(store.operand, items, kept, CombineKind::kRegion, region);
   };
   const auto builtin = [&](CombineKind kind) {
@@ -198,9 +198,9 @@ void Generator::Scatter(size_t target, const std::vector<IndexItem>& items, cons
     case 1:
       return builtin(CombineKind::kMinimum);
     case 2:
-      return own(IsFloat(dtype) ? random_.Pick({BinaryKind::kMaximumNum, BinaryKind::kMinimumNum})
-                                : random_.Pick({BinaryKind::kXor, BinaryKind::kMul,
-                                                BinaryKind::kAnd}));
+      return own(IsFloat(dtype)
+                     ? random_.Pick({BinaryKind::kMaximumNum, BinaryKind::kMinimumNum})
+                     : random_.Pick({BinaryKind::kXor, BinaryKind::kMul, BinaryKind::kAnd}));
     default:
       if (TakeRoom(target, 8 * members)) return builtin(CombineKind::kAdd);
       return builtin(CombineKind::kMaximum);
@@ -269,10 +269,9 @@ void Generator::Accumulate(size_t target) {
   if (!IsAtomic(dtype) || random_.Chance(35)) return Scatter(target, *element, *value, members);
   const Store strict = {.type = store.type};
   const Operand kept = Kept(strict, *value);
-  RmwKind kind = IsFloat(dtype)
-                     ? random_.Pick({RmwKind::kAdd, RmwKind::kMax, RmwKind::kMin})
-                     : random_.Pick({RmwKind::kAdd, RmwKind::kMax, RmwKind::kMin, RmwKind::kAnd,
-                                     RmwKind::kOr, RmwKind::kXor});
+  RmwKind kind = IsFloat(dtype) ? random_.Pick({RmwKind::kAdd, RmwKind::kMax, RmwKind::kMin})
+                                : random_.Pick({RmwKind::kAdd, RmwKind::kMax, RmwKind::kMin,
+                                                RmwKind::kAnd, RmwKind::kOr, RmwKind::kXor});
   if (kind == RmwKind::kAdd && !TakeRoom(target, 8 * members)) kind = RmwKind::kMin;
   b_.AtomicRmw(kind, store.operand, *element, kept,
                random_.Pick({MemoryOrder::kRelaxed, MemoryOrder::kAcquire, MemoryOrder::kRelease,

@@ -85,8 +85,7 @@ void Generator::OutlineHelpers(Module* module) {
     helper->result = own(result);
     Op* inner = helper->NewOp(op->kind, helper->result, arguments, op->attributes);
     helper->body.ops.push_back(inner);
-    helper->body.ops.push_back(
-        helper->NewOp(OpKind::kReturn, Type::None(), {inner->result}));
+    helper->body.ops.push_back(helper->NewOp(OpKind::kReturn, Type::None(), {inner->result}));
     op->kind = OpKind::kCall;
     op->attributes = CallAttr{static_cast<uint32_t>(module->functions.size())};
     module->functions.push_back(std::move(helper));

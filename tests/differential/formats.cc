@@ -32,29 +32,27 @@ Operand Generator::Pattern(std::span<const Operand> shape, int64_t low, int64_t 
   }
   const Operand square =
       b_.Binary(BinaryKind::kMul, total, b_.Binary(BinaryKind::kAdd, total, Int(17)));
-  const Operand mixed = b_.Binary(
-      BinaryKind::kXor, square, b_.Binary(BinaryKind::kShr, square, Int(3)));
+  const Operand mixed =
+      b_.Binary(BinaryKind::kXor, square, b_.Binary(BinaryKind::kShr, square, Int(3)));
   const Operand within = b_.Binary(
       BinaryKind::kAdd, b_.Binary(BinaryKind::kMod, mixed, Int(high - low + 1)), Int(low));
   return b_.Broadcast(within, shape);
 }
 
-Operand Generator::Carrier(std::span<const Operand> shape, DType dtype, int64_t low,
-                           int64_t high) {
+Operand Generator::Carrier(std::span<const Operand> shape, DType dtype, int64_t low, int64_t high) {
   const Operand pattern = Pattern(shape, low, high);
   if (!pattern.IsValue()) return {};
   const Type type = b_.TypeOf(pattern).WithDType(dtype);
-  const Val* found = PickVal([&](const Val& val) {
-    return val.type == type && val.fact.exactness < Exactness::kFuzzy;
-  });
+  const Val* found = PickVal(
+      [&](const Val& val) { return val.type == type && val.fact.exactness < Exactness::kFuzzy; });
   if (found != nullptr && random_.Chance(80)) return Tame(*found).operand;
   return b_.Cast(pattern, dtype);
 }
 
 void Generator::ScaledContraction(int /*depth*/) {
   const auto format = [&] {
-    return random_.Pick({ScaledFormat::kE2M1E8M0, ScaledFormat::kE2M1E4M3,
-                         ScaledFormat::kE4M3E8M0, ScaledFormat::kE4M3E4M3});
+    return random_.Pick({ScaledFormat::kE2M1E8M0, ScaledFormat::kE2M1E4M3, ScaledFormat::kE4M3E8M0,
+                         ScaledFormat::kE4M3E4M3});
   };
   ScaledFormat left = format();
   const ScaledFormat right = format();
@@ -106,8 +104,8 @@ void Generator::ScaledContraction(int /*depth*/) {
   const Operand rhs_scale = scales(right, {columns, groups});
   const DType accumulator =
       random_.Pick({DType::kF32, DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
-  const Operand result = b_.ScaledContract(lhs, lhs_scale, rhs, rhs_scale, left, right, size,
-                                           accumulator);
+  const Operand result =
+      b_.ScaledContract(lhs, lhs_scale, rhs, rhs_scale, left, right, size, accumulator);
   if (!result.IsValue()) return;
   const auto shape = Concrete(b_.TypeOf(result).shape());
   if (shape) budget_ -= (*shape)[0] * (*shape)[1] * size / 4;
@@ -115,8 +113,7 @@ void Generator::ScaledContraction(int /*depth*/) {
 }
 
 void Generator::SparseContraction(int /*depth*/) {
-  const SparseFormat format =
-      random_.Pick({SparseFormat::kOneOfTwo, SparseFormat::kTwoOfFour});
+  const SparseFormat format = random_.Pick({SparseFormat::kOneOfTwo, SparseFormat::kTwoOfFour});
   const Val* sized = PickVal([](const Val& val) { return val.type.rank() > 0; });
   const auto some = [&] {
     return sized != nullptr && random_.Chance(40)
@@ -166,8 +163,7 @@ void Generator::SparseContraction(int /*depth*/) {
     const Operand one = Pattern(group_shape, 0, 2);
     const Operand room = b_.Binary(BinaryKind::kSub, Int(3), one);
     const Operand step = b_.Binary(BinaryKind::kMod, Pattern(group_shape, 0, 11), room);
-    const Operand two =
-        b_.Binary(BinaryKind::kAdd, b_.Binary(BinaryKind::kAdd, one, step), Int(1));
+    const Operand two = b_.Binary(BinaryKind::kAdd, b_.Binary(BinaryKind::kAdd, one, step), Int(1));
     metadata = b_.MakeRecord(std::vector<std::string>{"first", "second"}, Operands{one, two});
   }
   const auto depth = static_cast<double>((*right)[static_cast<size_t>(dense_axis)]);
@@ -211,8 +207,7 @@ void Generator::HistogramOf(int /*depth*/) {
     return val.type.IsScalar(DType::kIndex) && known_values_.contains(val.operand.value()) &&
            known_values_.at(val.operand.value()) >= bins;
   });
-  Add(b_.Histogram(values, scalar != nullptr && random_.Chance(60) ? scalar->operand : count,
-                   valid,
+  Add(b_.Histogram(values, scalar != nullptr && random_.Chance(60) ? scalar->operand : count, valid,
                    random_.Pick({DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8,
                                  DType::kU16, DType::kU32, DType::kU64})),
       {});
@@ -263,9 +258,9 @@ void Generator::RandomNumbers(int /*depth*/) {
   const Val* counter = PickVal([](const Val& val) {
     return val.type.dtype() == DType::kU64 || val.type.dtype() == DType::kIndex;
   });
-  const Operand seed =
-      key != nullptr && random_.Chance(60) ? key->operand
-                                           : Number(DType::kU64, random_.Between(0, 1 << 30));
+  const Operand seed = key != nullptr && random_.Chance(60)
+                           ? key->operand
+                           : Number(DType::kU64, random_.Between(0, 1 << 30));
   Operand count = Number(DType::kU64, random_.Between(0, 1 << 30));
   if (counter != nullptr && random_.Chance(80)) {
     count = counter->operand;
@@ -279,8 +274,8 @@ void Generator::RandomNumbers(int /*depth*/) {
   if (!bits.IsValue() || !random_.Chance(40)) return;
   const Operand unit =
       b_.Cast(b_.Binary(BinaryKind::kShr, bits, Number(DType::kU32, 8)), DType::kF32);
-  const Operand scale = b_.Cast(
-      Literal{.kind = Literal::Kind::kFloat, .float_value = 0x1p-24}, DType::kF32);
+  const Operand scale =
+      b_.Cast(Literal{.kind = Literal::Kind::kFloat, .float_value = 0x1p-24}, DType::kF32);
   Add(b_.Binary(BinaryKind::kMul, unit, scale),
       {.exactness = Exactness::kRounded, .product = true});
 }
@@ -307,15 +302,15 @@ void Generator::ValueOnly(int /*depth*/) {
     const DType wide = random_.Pick({DType::kI4, DType::kI128, DType::kU128});
     const DType from = value.type.dtype();
     const Val whole = IsFloat(from) ? Convert(value, DType::kI8) : value;
-    Operand x = random_.Chance(25) ? b_.SaturatingCast(whole.operand, wide)
-                                   : b_.Cast(whole.operand, wide);
+    Operand x =
+        random_.Chance(25) ? b_.SaturatingCast(whole.operand, wide) : b_.Cast(whole.operand, wide);
     Operand y = random_.Chance(50) ? x : Number(wide, random_.Between(0, 7));
     for (int64_t i = random_.Between(1, 3); i > 0; --i) {
-      const BinaryKind kind = random_.Pick(
-          {BinaryKind::kAdd, BinaryKind::kSub, BinaryKind::kMul, BinaryKind::kMaximum,
-           BinaryKind::kMinimum, BinaryKind::kAnd, BinaryKind::kOr, BinaryKind::kXor,
-           BinaryKind::kShl, BinaryKind::kShr, BinaryKind::kFloorDiv, BinaryKind::kMod,
-           BinaryKind::kPow});
+      const BinaryKind kind =
+          random_.Pick({BinaryKind::kAdd, BinaryKind::kSub, BinaryKind::kMul, BinaryKind::kMaximum,
+                        BinaryKind::kMinimum, BinaryKind::kAnd, BinaryKind::kOr, BinaryKind::kXor,
+                        BinaryKind::kShl, BinaryKind::kShr, BinaryKind::kFloorDiv, BinaryKind::kMod,
+                        BinaryKind::kPow});
       Operand other = y;
       if (kind == BinaryKind::kShl || kind == BinaryKind::kShr) {
         other = b_.Binary(BinaryKind::kAnd, y, Number(wide, wide == DType::kI4 ? 3 : 7));
@@ -331,9 +326,9 @@ void Generator::ValueOnly(int /*depth*/) {
       x = b_.Unary(random_.Pick({UnaryKind::kNegate, UnaryKind::kNot, UnaryKind::kAbs}), x);
     }
     if (random_.Chance(20)) {
-      return Add(b_.Compare(random_.Pick({CompareKind::kLt, CompareKind::kGe, CompareKind::kEq}),
-                            x, y),
-                 {});
+      return Add(
+          b_.Compare(random_.Pick({CompareKind::kLt, CompareKind::kGe, CompareKind::kEq}), x, y),
+          {});
     }
     if (x.IsValue() && b_.TypeOf(x).rank() > 0 && random_.Chance(25)) {
       const std::vector<int64_t> axes = {0};
@@ -348,12 +343,12 @@ void Generator::ValueOnly(int /*depth*/) {
     }
     return back(x, random_.Pick({DType::kI32, DType::kU64, DType::kI8, DType::kIndex}), {});
   }
-  const DType narrow = random_.Pick({DType::kF8E4M3, DType::kF8E4M3FNUZ, DType::kF8E4M3B11FNUZ,
-                                     DType::kF8E8M0FNU, DType::kF6E2M3FN, DType::kF6E3M2FN,
-                                     DType::kF4E2M1FN});
+  const DType narrow =
+      random_.Pick({DType::kF8E4M3, DType::kF8E4M3FNUZ, DType::kF8E4M3B11FNUZ, DType::kF8E8M0FNU,
+                    DType::kF6E2M3FN, DType::kF6E3M2FN, DType::kF4E2M1FN});
   const Fact rounded = {.exactness = Exactness::kRounded, .finite = false};
-  if (BitWidth(value.type.dtype()) == 8 && !IsFloat(value.type.dtype()) &&
-      BitWidth(narrow) == 8 && random_.Chance(50)) {
+  if (BitWidth(value.type.dtype()) == 8 && !IsFloat(value.type.dtype()) && BitWidth(narrow) == 8 &&
+      random_.Chance(50)) {
     return back(b_.Bitcast(value.operand, narrow), DType::kF32, rounded);
   }
   if (random_.Chance(20) && narrow != DType::kF8E8M0FNU) {
@@ -369,9 +364,8 @@ void Generator::ValueOnly(int /*depth*/) {
   const BinaryKind kind = narrow == DType::kF8E8M0FNU
                               ? random_.Pick({BinaryKind::kMul, BinaryKind::kDiv,
                                               BinaryKind::kMaximum, BinaryKind::kMinimumNum})
-                              : random_.Pick({BinaryKind::kAdd, BinaryKind::kSub,
-                                              BinaryKind::kMul, BinaryKind::kMaximumNum,
-                                              BinaryKind::kMinimum});
+                              : random_.Pick({BinaryKind::kAdd, BinaryKind::kSub, BinaryKind::kMul,
+                                              BinaryKind::kMaximumNum, BinaryKind::kMinimum});
   x = b_.Binary(kind, x, random_.Chance(50) && kind != BinaryKind::kAdd ? x : one);
   if (random_.Chance(25)) return Add(b_.Compare(CompareKind::kLe, x, one), {});
   if (narrow != DType::kF8E8M0FNU && random_.Chance(30)) {

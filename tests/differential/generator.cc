@@ -114,10 +114,10 @@ std::vector<Operand> Generator::ShapeOf(const Operand& tensor) {
 }
 
 DType Generator::PickDType() {
-  return random_.Pick({DType::kF32,  DType::kF32,     DType::kF32,    DType::kI32, DType::kI32,
-                       DType::kBool, DType::kI8,      DType::kU8,     DType::kI16, DType::kU16,
-                       DType::kU32,  DType::kI64,     DType::kU64,    DType::kIndex, DType::kF16,
-                       DType::kBF16, DType::kF64,     DType::kF8E4M3FN, DType::kF8E5M2});
+  return random_.Pick({DType::kF32, DType::kF32, DType::kF32, DType::kI32, DType::kI32,
+                       DType::kBool, DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kU32,
+                       DType::kI64, DType::kU64, DType::kIndex, DType::kF16, DType::kBF16,
+                       DType::kF64, DType::kF8E4M3FN, DType::kF8E5M2});
 }
 
 void Generator::MakeSymbols() {
@@ -260,24 +260,42 @@ void Generator::MakeScalars() {
 const std::vector<std::pair<int, void (Generator::*)(int)>>& Generator::Statements() {
   using Make = void (Generator::*)(int);
   static const std::vector<std::pair<int, Make>> kStatements = {
-      {26, &Generator::Pointwise},       {8, &Generator::ShapeChange},
-      {4, &Generator::Construction},     {3, &Generator::Product},
-      {6, &Generator::Reduction},        {3, &Generator::GenericReduction},
-      {2, &Generator::ArgReduction},     {4, &Generator::Cumulative},
-      {2, &Generator::GenericScan},      {5, &Generator::Contraction},
-      {3, &Generator::RowChain},         {8, &Generator::LoadFrom},
-      {10, &Generator::StoreTo},         {4, &Generator::GatherFrom},
-      {2, &Generator::MakeBuffer},       {3, &Generator::Branch},
-      {3, &Generator::Loop},             {2, &Generator::WhileLoop},
-      {3, &Generator::ParallelLoop},     {3, &Generator::BuiltinCombine},
-      {3, &Generator::SliceCombine},     {1, &Generator::CapturingCombine},
-      {4, &Generator::RegionFold},       {4, &Generator::RegionScan},
-      {2, &Generator::ScaledContraction}, {2, &Generator::SparseContraction},
-      {3, &Generator::HistogramOf},      {2, &Generator::Quantisation},
-      {2, &Generator::RandomNumbers},    {4, &Generator::ValueOnly},
-      {4, &Generator::UniqueScatter},    {4, &Generator::ReducingScatter},
-      {5, &Generator::AtomicAccess},     {5, &Generator::LibraryFunction},
-      {2, &Generator::Approximate},      {2, &Generator::Bounds},
+      {26, &Generator::Pointwise},
+      {8, &Generator::ShapeChange},
+      {4, &Generator::Construction},
+      {3, &Generator::Product},
+      {6, &Generator::Reduction},
+      {3, &Generator::GenericReduction},
+      {2, &Generator::ArgReduction},
+      {4, &Generator::Cumulative},
+      {2, &Generator::GenericScan},
+      {5, &Generator::Contraction},
+      {3, &Generator::RowChain},
+      {8, &Generator::LoadFrom},
+      {10, &Generator::StoreTo},
+      {4, &Generator::GatherFrom},
+      {2, &Generator::MakeBuffer},
+      {3, &Generator::Branch},
+      {3, &Generator::Loop},
+      {2, &Generator::WhileLoop},
+      {3, &Generator::ParallelLoop},
+      {5, &Generator::BuiltinCombine},
+      {3, &Generator::SliceCombine},
+      {1, &Generator::CapturingCombine},
+      {4, &Generator::RegionFold},
+      {4, &Generator::RegionScan},
+      {2, &Generator::ScaledContraction},
+      {2, &Generator::SparseContraction},
+      {3, &Generator::HistogramOf},
+      {2, &Generator::Quantisation},
+      {2, &Generator::RandomNumbers},
+      {4, &Generator::ValueOnly},
+      {4, &Generator::UniqueScatter},
+      {4, &Generator::ReducingScatter},
+      {5, &Generator::AtomicAccess},
+      {5, &Generator::LibraryFunction},
+      {2, &Generator::Approximate},
+      {2, &Generator::Bounds},
       {3, &Generator::OfConstexprs},
   };
   return kStatements;

@@ -56,8 +56,8 @@ Generator::Indexed Generator::MakeIndex(const Operand& source, const Type& type,
       case 3: {  // a domain with steps
         const int64_t begin = random_.Between(0, extent), end = random_.Between(begin, extent);
         const int64_t step = random_.Between(1, 3);
-        Operand domain = b_.Domain(
-            Int(begin), random_.Chance(40) ? b_.Dim(source, axis) : Int(end), Int(step));
+        Operand domain =
+            b_.Domain(Int(begin), random_.Chance(40) ? b_.Dim(source, axis) : Int(end), Int(step));
         if (step == 1 && random_.Chance(40)) {
           domain = b_.Subregion(domain, Int(random_.Between(begin, end)), std::nullopt);
         }
@@ -108,9 +108,10 @@ void Generator::LoadFrom(int /*depth*/) {
   if (!loaded.IsValue() || random_.Chance(85)) return Add(loaded, store.fact);
   // The same again where a mask says so; nothing is read elsewhere.
   const Type type = b_.TypeOf(loaded);
-  const Val* mask = PickVal([&](const Val& val) { return val.type == type.WithDType(DType::kBool); });
-  const Operand test = mask != nullptr ? mask->operand
-                                       : b_.Compare(CompareKind::kEq, loaded, loaded);
+  const Val* mask =
+      PickVal([&](const Val& val) { return val.type == type.WithDType(DType::kBool); });
+  const Operand test =
+      mask != nullptr ? mask->operand : b_.Compare(CompareKind::kEq, loaded, loaded);
   std::optional<Operand> fill;
   if (random_.Chance(60)) fill = Number(type.dtype(), random_.Between(0, 4));
   Add(b_.Gather(store.operand, index.items, test, fill), store.fact);
@@ -176,8 +177,7 @@ void Generator::StoreTo(int /*depth*/) {
       const Val* scalar = PickVal([&](const Val& val) {
         return val.type.IsScalar(store.type.dtype()) && val.fact.exactness <= store.limit;
       });
-      const Operand value =
-          scalar != nullptr ? scalar->operand : Number(store.type.dtype(), 3);
+      const Operand value = scalar != nullptr ? scalar->operand : Number(store.type.dtype(), 3);
       return b_.Store(store.operand, index.items, Kept(store, value));
     }
     const Operand there = b_.Load(store.operand, index.items);

@@ -70,15 +70,15 @@ void Generator::RegionFold(int /*depth*/) {
       const auto slices = b_.Slices(value.operand, axis);
       if (!slices) return;
       const Operand identity = RetainedFull(value, axis, zero);
-      const Operands in = b_.PushRegion(
-          std::vector<Type>{slices->types[0], Type::Scalar(dtype)}, true);
+      const Operands in =
+          b_.PushRegion(std::vector<Type>{slices->types[0], Type::Scalar(dtype)}, true);
       const Operand scaled = b_.Binary(BinaryKind::kMul, in[0], in[1]);
       const auto summarize = b_.PopRegion(
           Operands{b_.Reduce(scaled, axes, Number(dtype, 0), CombineKind::kAdd, nullptr, {})});
       const auto combine = Combine(b_.TypeOf(identity), added);
-      return Add(b_.RegionFold(value.operand, *slices, identity, summarize, combine,
-                               Operands{factor}),
-                 {.bound = 64 * std::max(extent, 1.0)});
+      return Add(
+          b_.RegionFold(value.operand, *slices, identity, summarize, combine, Operands{factor}),
+          {.bound = 64 * std::max(extent, 1.0)});
     }
     case 1: {  // the greatest, and how many are above zero
       const auto slices = b_.Slices(value.operand, axis);
@@ -89,11 +89,10 @@ void Generator::RegionFold(int /*depth*/) {
       const Operand identity =
           b_.MakeRecord(names, Operands{RetainedFull(value, axis, least), none});
       const Operand slice = b_.PushRegion(slices->types, true)[0];
-      const Operand most =
-          b_.Reduce(slice, axes, IdentityFor(CombineKind::kMaximum, dtype), CombineKind::kMaximum,
-                    nullptr, {});
-      const Operand above = b_.Cast(
-          b_.Compare(CompareKind::kGt, slice, Number(dtype, 0)), DType::kI32);
+      const Operand most = b_.Reduce(slice, axes, IdentityFor(CombineKind::kMaximum, dtype),
+                                     CombineKind::kMaximum, nullptr, {});
+      const Operand above =
+          b_.Cast(b_.Compare(CompareKind::kGt, slice, Number(dtype, 0)), DType::kI32);
       const Operand count =
           b_.Reduce(above, axes, Number(DType::kI32, 0), CombineKind::kAdd, nullptr, {});
       const auto summarize = b_.PopRegion(Operands{b_.MakeRecord(names, Operands{most, count})});
@@ -108,21 +107,18 @@ void Generator::RegionFold(int /*depth*/) {
       return Add(b_.Extract(result, 1), {});
     }
     case 2: {  // the first and the last above zero: order matters
-      const Operand places =
-          b_.Indices(b_.Domain(Int(0), b_.Dim(value.operand, 0), Int(1)));
+      const Operand places = b_.Indices(b_.Domain(Int(0), b_.Dim(value.operand, 0), Int(1)));
       const Operand both = b_.MakeTuple(Operands{value.operand, places});
       const auto slices = b_.Slices(both, 0);
       if (!slices) return;
-      const Operand identity =
-          b_.MakeTuple(Operands{Number(DType::kBool, 0), zero, zero});
+      const Operand identity = b_.MakeTuple(Operands{Number(DType::kBool, 0), zero, zero});
       const Operands in = b_.PushRegion(slices->types, true);
       const Operand above = b_.Compare(CompareKind::kGt, in[0], Number(dtype, 0));
-      const Operand any = b_.Reduce(above, axes, Number(DType::kBool, 0), CombineKind::kOr,
-                                    nullptr, {});
+      const Operand any =
+          b_.Reduce(above, axes, Number(DType::kBool, 0), CombineKind::kOr, nullptr, {});
       const auto valued = [&](CombineKind kind, int64_t outside) {
-        const Operand at = b_.Reduce(
-            b_.Select(above, in[1], b_.Cast(Int(outside), DType::kIndex)), axes,
-            IdentityFor(kind, DType::kIndex), kind, nullptr, {});
+        const Operand at = b_.Reduce(b_.Select(above, in[1], b_.Cast(Int(outside), DType::kIndex)),
+                                     axes, IdentityFor(kind, DType::kIndex), kind, nullptr, {});
         const Operand here = b_.Compare(CompareKind::kEq, in[1], at);
         return b_.Reduce(b_.Select(here, in[0], Number(dtype, 0)), axes, Number(dtype, 0),
                          CombineKind::kAdd, nullptr, {});
@@ -132,10 +128,9 @@ void Generator::RegionFold(int /*depth*/) {
       const auto summarize = b_.PopRegion(Operands{b_.MakeTuple(Operands{any, first, last})});
       const auto combine = Combine(b_.TypeOf(identity), [&](const Operand& a, const Operand& b) {
         const Operand in_a = b_.Extract(a, 0), in_b = b_.Extract(b, 0);
-        return b_.MakeTuple(
-            Operands{b_.Binary(BinaryKind::kOr, in_a, in_b),
-                     b_.Select(in_a, b_.Extract(a, 1), b_.Extract(b, 1)),
-                     b_.Select(in_b, b_.Extract(b, 2), b_.Extract(a, 2))});
+        return b_.MakeTuple(Operands{b_.Binary(BinaryKind::kOr, in_a, in_b),
+                                     b_.Select(in_a, b_.Extract(a, 1), b_.Extract(b, 1)),
+                                     b_.Select(in_b, b_.Extract(b, 2), b_.Extract(a, 2))});
       });
       const Operand result = b_.RegionFold(both, *slices, identity, summarize, combine, {});
       Add(b_.Extract(result, 0), {});
@@ -170,17 +165,15 @@ void Generator::RegionFold(int /*depth*/) {
       const Operand slice = b_.PushRegion(slices->types, true)[0];
       const Operand sum =
           b_.Reduce(slice, axes, Number(DType::kI32, 0), CombineKind::kAdd, nullptr, {});
-      const Operand prefixes = b_.Scan(slice, 0, Number(DType::kI32, 0), CombineKind::kAdd,
-                                       nullptr, {}, Flag(true), Flag(false));
-      const Operand most =
-          b_.Reduce(prefixes, axes, low(), CombineKind::kMaximum, nullptr, {});
+      const Operand prefixes = b_.Scan(slice, 0, Number(DType::kI32, 0), CombineKind::kAdd, nullptr,
+                                       {}, Flag(true), Flag(false));
+      const Operand most = b_.Reduce(prefixes, axes, low(), CombineKind::kMaximum, nullptr, {});
       const auto summarize = b_.PopRegion(Operands{b_.MakeTuple(Operands{sum, most})});
       const auto combine = Combine(b_.TypeOf(identity), [&](const Operand& a, const Operand& b) {
         const Operand before = b_.Extract(a, 0);
-        return b_.MakeTuple(
-            Operands{added(before, b_.Extract(b, 0)),
-                     b_.Binary(BinaryKind::kMaximum, b_.Extract(a, 1),
-                               added(before, b_.Extract(b, 1)))});
+        return b_.MakeTuple(Operands{
+            added(before, b_.Extract(b, 0)),
+            b_.Binary(BinaryKind::kMaximum, b_.Extract(a, 1), added(before, b_.Extract(b, 1)))});
       });
       const Operand result = b_.RegionFold(members, *slices, identity, summarize, combine, {});
       Add(b_.Extract(result, 0), {});
@@ -190,16 +183,15 @@ void Generator::RegionFold(int /*depth*/) {
       if (dtype != DType::kF32) return;
       const auto slices = b_.Slices(value.operand, 0);
       if (!slices) return;
-      const Operand identity =
-          b_.MakeTuple(Operands{Number(DType::kBool, 0), zero, zero});
+      const Operand identity = b_.MakeTuple(Operands{Number(DType::kBool, 0), zero, zero});
       const Operand slice = b_.PushRegion(slices->types, true)[0];
       const Operand most = b_.Reduce(slice, axes, IdentityFor(CombineKind::kMaximum, dtype),
                                      CombineKind::kMaximum, nullptr, {});
-      const Operand mass = b_.Reduce(
-          b_.Unary(UnaryKind::kExp, b_.Binary(BinaryKind::kSub, slice, most)), axes,
-          Number(dtype, 0), CombineKind::kAdd, nullptr, {});
-      const auto summarize = b_.PopRegion(
-          Operands{b_.MakeTuple(Operands{Number(DType::kBool, 1), most, mass})});
+      const Operand mass =
+          b_.Reduce(b_.Unary(UnaryKind::kExp, b_.Binary(BinaryKind::kSub, slice, most)), axes,
+                    Number(dtype, 0), CombineKind::kAdd, nullptr, {});
+      const auto summarize =
+          b_.PopRegion(Operands{b_.MakeTuple(Operands{Number(DType::kBool, 1), most, mass})});
       const auto combine = Combine(b_.TypeOf(identity), [&](const Operand& a, const Operand& b) {
         const Operand in_a = b_.Extract(a, 0), in_b = b_.Extract(b, 0);
         const Operand of_a = b_.Extract(a, 1), of_b = b_.Extract(b, 1);
@@ -207,8 +199,8 @@ void Generator::RegionFold(int /*depth*/) {
         const Operand top = b_.Select(in_a, b_.Select(in_b, both, of_a), of_b);
         const auto rescaled = [&](const Operand& in, const Operand& of, const Operand& state) {
           const Operand away = b_.Binary(BinaryKind::kSub, of, top);
-          const Operand less = b_.Binary(BinaryKind::kMul, b_.Extract(state, 2),
-                                         b_.Unary(UnaryKind::kExp, away));
+          const Operand less =
+              b_.Binary(BinaryKind::kMul, b_.Extract(state, 2), b_.Unary(UnaryKind::kExp, away));
           return b_.Select(in, less, Number(dtype, 0));
         };
         return b_.MakeTuple(Operands{b_.Binary(BinaryKind::kOr, in_a, in_b), top,
@@ -249,14 +241,13 @@ void Generator::RegionScan(int /*depth*/) {
     const auto combine = Combine(state, added);
     const auto apply = Combine(state, added);
     const Operands in = b_.PushRegion(std::vector<Type>{slices->types[0], state}, true);
-    const Operand prefixes =
-        b_.Scan(in[0], axis, Number(dtype, 0), CombineKind::kAdd, nullptr, {},
-                Flag(random_.Chance(60)), Flag(false));
+    const Operand prefixes = b_.Scan(in[0], axis, Number(dtype, 0), CombineKind::kAdd, nullptr, {},
+                                     Flag(random_.Chance(60)), Flag(false));
     const Operand sums = added(prefixes, AlongSlice(in[1], slices->types[0], axis));
     const bool pair = random_.Chance(40);
     const Operand turned = random_.Chance(50) ? b_.Transpose(sums, std::nullopt) : sums;
-    const auto emit = b_.PopRegion(
-        Operands{pair ? b_.MakeTuple(Operands{sums, added(turned, turned)}) : sums});
+    const auto emit =
+        b_.PopRegion(Operands{pair ? b_.MakeTuple(Operands{sums, added(turned, turned)}) : sums});
     const Operand result = b_.RegionScan(value.operand, *slices, identity, initial, summarize,
                                          combine, apply, emit, {});
     const Fact fact = {.bound = 16 * std::max(extent, 1.0) + 10};
@@ -286,11 +277,11 @@ void Generator::RegionScan(int /*depth*/) {
     const auto apply = Combine(state, greater);
     const Operands out =
         b_.PushRegion(std::vector<Type>{slices->types[0], state, Type::Scalar(dtype)}, true);
-    const Operand prefixes = b_.Scan(greater(out[0], out[2]), axis,
-                                     IdentityFor(CombineKind::kMaximum, dtype),
-                                     CombineKind::kMaximum, nullptr, {}, Flag(true), Flag(false));
-    const auto emit = b_.PopRegion(
-        Operands{greater(prefixes, AlongSlice(out[1], slices->types[0], axis))});
+    const Operand prefixes =
+        b_.Scan(greater(out[0], out[2]), axis, IdentityFor(CombineKind::kMaximum, dtype),
+                CombineKind::kMaximum, nullptr, {}, Flag(true), Flag(false));
+    const auto emit =
+        b_.PopRegion(Operands{greater(prefixes, AlongSlice(out[1], slices->types[0], axis))});
     const Operand result = b_.RegionScan(value.operand, *slices, identity, initial, summarize,
                                          combine, apply, emit, Operands{floor});
     const Fact fact = {.bound = 8, .finite = false};
@@ -302,9 +293,9 @@ void Generator::RegionScan(int /*depth*/) {
   const Val small = IsFloat(dtype) ? Convert(value, word) : value;
   const Operand terms = b_.Cast(small.operand, word);
   const Operand places = b_.Indices(b_.Domain(Int(0), b_.Dim(value.operand, 0), Int(1)));
-  const Operand factors = b_.Binary(
-      BinaryKind::kAdd, b_.Cast(b_.Binary(BinaryKind::kMod, places, Int(5)), word),
-      Number(word, 1));
+  const Operand factors =
+      b_.Binary(BinaryKind::kAdd, b_.Cast(b_.Binary(BinaryKind::kMod, places, Int(5)), word),
+                Number(word, 1));
   const Operand all = b_.MakeTuple(Operands{factors, terms, places});
   const auto slices = b_.Slices(all, 0);
   if (!slices) return;
@@ -324,10 +315,10 @@ void Generator::RegionScan(int /*depth*/) {
   };
   const Operands in = b_.PushRegion(slices->types, true);
   const Operand maps = prefixes(in[0], in[1]);
-  const Operand last = b_.Compare(
-      CompareKind::kEq, in[2],
-      b_.Reduce(in[2], axes, IdentityFor(CombineKind::kMaximum, DType::kIndex),
-                CombineKind::kMaximum, nullptr, {}));
+  const Operand last =
+      b_.Compare(CompareKind::kEq, in[2],
+                 b_.Reduce(in[2], axes, IdentityFor(CombineKind::kMaximum, DType::kIndex),
+                           CombineKind::kMaximum, nullptr, {}));
   const auto final_of = [&](int64_t part) {
     return b_.Reduce(b_.Select(last, b_.Extract(maps, part), Number(word, 0)), axes,
                      Number(word, 0), CombineKind::kAdd, nullptr, {});

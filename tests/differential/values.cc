@@ -193,8 +193,7 @@ void Generator::LibraryFunction(int /*depth*/) {
       {UnaryKind::kLog, UnaryKind::kLog1p, UnaryKind::kTanh, UnaryKind::kSigmoid, UnaryKind::kErf,
        UnaryKind::kRsqrt, UnaryKind::kErfc, UnaryKind::kSin, UnaryKind::kCos, UnaryKind::kAsin,
        UnaryKind::kLgamma, UnaryKind::kExp, UnaryKind::kExp2, UnaryKind::kI0});
-  const bool large =
-      kind == UnaryKind::kExp || kind == UnaryKind::kExp2 || kind == UnaryKind::kI0;
+  const bool large = kind == UnaryKind::kExp || kind == UnaryKind::kExp2 || kind == UnaryKind::kI0;
   // Eight bits do not hold the exponential of 9.
   if (large && !grows) x = Clamp(MakeVal(x, Whole(9, false)), 2).operand;
   if (kind == UnaryKind::kAsin && random_.Chance(80)) x = b_.Binary(BinaryKind::kDiv, one, x);
@@ -229,8 +228,8 @@ void Generator::Approximate(int /*depth*/) {
       return Add(b_.Unary(UnaryKind::kTanh, settled.operand, Flag(true)), fact);
     default: {
       const Val other = Settle(PartnerOf(settled));
-      const Operand divisor = b_.Binary(
-          BinaryKind::kAdd, b_.Unary(UnaryKind::kAbs, other.operand), Number(DType::kF32, 1));
+      const Operand divisor = b_.Binary(BinaryKind::kAdd, b_.Unary(UnaryKind::kAbs, other.operand),
+                                        Number(DType::kF32, 1));
       return Add(b_.Binary(BinaryKind::kDiv, settled.operand, divisor, Flag(true), flush), fact);
     }
   }
@@ -270,11 +269,10 @@ void Generator::BinaryOf(const Val& value) {
     }
     return Add(b_.Binary(kind, left.operand, y), Exact());
   }
-  const BinaryKind kind =
-      random_.Pick({BinaryKind::kAdd, BinaryKind::kAdd, BinaryKind::kSub, BinaryKind::kMul,
-                    BinaryKind::kMul, BinaryKind::kMaximum, BinaryKind::kMinimum,
-                    BinaryKind::kMaximumNum, BinaryKind::kMinimumNum, BinaryKind::kDiv,
-                    random_.Pick({BinaryKind::kFloatFloorDiv, BinaryKind::kFloatFloorMod})});
+  const BinaryKind kind = random_.Pick(
+      {BinaryKind::kAdd, BinaryKind::kAdd, BinaryKind::kSub, BinaryKind::kMul, BinaryKind::kMul,
+       BinaryKind::kMaximum, BinaryKind::kMinimum, BinaryKind::kMaximumNum, BinaryKind::kMinimumNum,
+       BinaryKind::kDiv, random_.Pick({BinaryKind::kFloatFloorDiv, BinaryKind::kFloatFloorMod})});
   if (dtype == DType::kF8E4M3FN) {
     // What leaves its range has no meaning.
     left = Clamp(left, 8);
@@ -522,7 +520,8 @@ void Generator::Bounds(int /*depth*/) {
 
 void Generator::OfConstexprs(int /*depth*/) {
   if (constexpr_ints_.empty()) return;
-  const size_t which = static_cast<size_t>(random_.Below(static_cast<int64_t>(constexpr_ints_.size())));
+  const size_t which =
+      static_cast<size_t>(random_.Below(static_cast<int64_t>(constexpr_ints_.size())));
   const Operand number = constexpr_ints_[which];
   switch (random_.Below(3)) {
     case 0: {
