@@ -25,13 +25,25 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(120);
 constexpr auto kShrinkPatience = std::chrono::seconds(20);
 
-std::vector<Way> WaysFor(uint64_t seed, bool every) {
+std::vector<Way> WaysFor(uint64_t seed, const CampaignOptions& options) {
   const std::vector<Way>& all = AllWays();
-  if (every || seed % 40 == 0) return all;
-  std::vector<Way> interpreted, compiled;
-  for (const Way& way : all) (way.target.empty() ? interpreted : compiled).push_back(way);
-  std::vector<Way> ways = {interpreted[seed % interpreted.size()]};
-  ways.push_back(compiled[seed / interpreted.size() % compiled.size()]);
+  if (!options.way.empty()) {
+    std::vector<Way> named;
+    for (const Way& way : all) {
+      if (way.name.find(options.way) != std::string::npos) named.push_back(way);
+    }
+    return named;
+  }
+  if (options.all_ways || seed % 100 == 0) return all;
+  // Optimising is what takes time.
+  std::vector<Way> interpreted, plain, optimised;
+  for (const Way& way : all) {
+    (way.target.empty() ? interpreted : way.opt_level == 0 ? plain : optimised).push_back(way);
+  }
+  std::vector<Way> ways = {interpreted[seed % interpreted.size()], plain[seed % plain.size()]};
+  if (seed % options.optimise_every == 0) {
+    ways.push_back(optimised[seed / options.optimise_every % optimised.size()]);
+  }
   return ways;
 }
 
@@ -114,7 +126,7 @@ void Work(const CampaignOptions& options, uint64_t first, Clock::time_point dead
       Say(pipe, done + " failed");
       continue;
     }
-    const std::vector<Way> ways = WaysFor(seed, options.all_ways);
+    const std::vector<Way> ways = WaysFor(seed, options);
     const Verdict verdict = VerdictOn(*kernel.module, kernel.data, ways);
     if (verdict.kind == Verdict::Kind::kAgree) {
       Say(pipe, done + " agrees");
@@ -154,7 +166,7 @@ std::string ReportCrash(const CampaignOptions& options, uint64_t seed, const std
   if (kernel.module == nullptr) return what;
   Case shown = {Clone(*kernel.module), kernel.data};
   if (options.shrink) {
-    const std::vector<Way> ways = WaysFor(seed, options.all_ways);
+    const std::vector<Way> ways = WaysFor(seed, options);
     shown = Shrink(
         shown,
         [&](const Case& candidate) {

@@ -14,7 +14,9 @@ struct CampaignOptions {
   uint64_t end = 2001;
   int jobs = 2;
   double seconds = 0;     // start no kernel after that; 0: no limit
-  bool all_ways = false;  // otherwise some ways for each kernel, all of them over a few kernels
+  bool all_ways = false;  // otherwise a few for each kernel, and all of them for every hundredth
+  uint64_t optimise_every = 1;  // seeds that optimised code runs, too
+  std::string way;              // only the ways whose name has this in it
   bool shrink = false;
   int stop_after = 10;  // failures
   std::string folder;   // where what fails is written, one file for each seed; must exist
@@ -28,8 +30,8 @@ struct Failure {
 };
 
 struct CampaignResult {
-  uint64_t end = 0;                            // every seed below has run
-  int64_t kernels = 0;                         // that ran
+  uint64_t end = 0;     // every seed below has run
+  int64_t kernels = 0;  // that ran
   std::vector<Failure> failures;
 };
 

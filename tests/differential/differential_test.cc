@@ -35,6 +35,7 @@ std::string Scratch() {
 
 TEST(Differential, EveryWayGivesTheSameBytes) {
   if (settings.folder.empty()) settings.folder = Scratch();
+  if (settings.end - settings.first > 100) settings.optimise_every = 3;
   const CampaignResult result = RunCampaign(settings);
   for (const Failure& failure : result.failures) {
     ADD_FAILURE() << "seed " << failure.seed << "\n" << failure.text;
@@ -123,6 +124,8 @@ int main(int argc, char** argv) {
       settings.stop_after = std::max(1, std::atoi(value("--failures=")));
     } else if (flag.starts_with("--folder=")) {
       settings.folder = value("--folder=");
+    } else if (flag.starts_with("--way=")) {
+      settings.way = value("--way=");
     } else if (flag == "--all-ways") {
       settings.all_ways = true;
     } else if (flag == "--shrink") {
