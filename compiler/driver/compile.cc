@@ -3,6 +3,7 @@
 #include "compiler/cpu/emit.h"
 #include "compiler/driver/manifest.h"
 #include "compiler/driver/pass_runner.h"
+#include "compiler/driver/report.h"
 #include "compiler/ir/codec.h"
 #include "compiler/ir/print.h"
 #include "compiler/lower/lower.h"
@@ -41,12 +42,6 @@ PassRunner::Result ModuleResult(const std::unique_ptr<Module>& module,
                 return found.empty() ? std::string() : ToString(found[0]);
               },
           .print = [&module] { return module == nullptr ? std::string() : PrintModule(*module); }};
-}
-
-std::string Join(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
 }
 
 }  // namespace
@@ -113,15 +108,16 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
         .message = "this daemon does not compile for CUDA target " + input.target.ToString()}};
   }
   if (input.target.kind == TargetKind::kInterpreter) {
-    artifact.manifest = MakeManifest(module, input.target, "", {});
+    artifact.manifest = MakeManifest(module, input.target, "", InterpreterReport());
     artifact.payloads.emplace_back("kir", prepared.canonical_kir);
     artifact.times = std::move(prepared.times);
     return artifact;
   }
   // The tile program: loops, lanes and memory; still no instruction of any machine.
+  const lower::LowerOptions lowering = LoweringFor(input, passes);
   lower::Lowered lowered;
   absl::Status status = passes.Run("lower", [&] {
-    lowered = lower::LowerToTiles(module, LoweringFor(input, passes));
+    lowered = lower::LowerToTiles(module, lowering);
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
@@ -145,10 +141,11 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
   passes.AddTime("llvm_passes", object.passes_nanoseconds);
   passes.AddTime("llvm_codegen", object.codegen_nanoseconds);
 
-  artifact.manifest = MakeManifest(module, input.target, kEntrySymbol, lowered.report);
+  const Report report = CompileReport(module, input, lowering, lowered);
+  artifact.manifest = MakeManifest(module, input.target, kEntrySymbol, report);
   artifact.payloads.emplace_back("object", std::move(object.object));
   artifact.payloads.emplace_back("kir", std::move(prepared.canonical_kir));
-  artifact.payloads.emplace_back("report", Join(lowered.report));
+  artifact.payloads.emplace_back("report", ToString(report));
   if (input.options.keep_source) {
     artifact.payloads.emplace_back("tile", tile::Print(*lowered.program));
     artifact.payloads.emplace_back("llvm", std::move(object.llvm_ir));

@@ -60,7 +60,7 @@ void FillAxis(wire::Axis* axis, const Extent& extent) {
 }  // namespace
 
 std::string MakeManifest(const Module& module, const Target& target,
-                         const std::string& entry_symbol, const std::vector<std::string>& report) {
+                         const std::string& entry_symbol, const Report& report) {
   const Function& kernel = module.kernel_function();
   wire::Manifest manifest;
   manifest.set_target(target.ToString());
@@ -84,10 +84,11 @@ std::string MakeManifest(const Module& module, const Target& target,
       view->set_alias_group(static_cast<uint32_t>(parameter.alias_group));
     for (const Extent& extent : parameter.type.shape()) FillAxis(view->add_axes(), extent);
   }
-  for (const std::string& line : report) {
+  for (const ReportLine& line : report) {
     wire::ReportLine* out = manifest.add_report();
-    out->set_stage("plan");
-    out->set_text(line);
+    out->set_stage(std::string(NameOf(line.topic)));
+    if (line.ordinal != kNoOrdinal) out->set_ordinal(line.ordinal);
+    out->set_text(line.text);
   }
   return manifest.SerializeAsString();
 }

@@ -4,8 +4,8 @@
 // without the author's names.
 
 #include <string>
-#include <vector>
 
+#include "compiler/diag/report.h"
 #include "compiler/ir/module.h"
 #include "compiler/target/target.h"
 
@@ -13,6 +13,6 @@ namespace intent {
 
 // A serialised intent.compile.v1.Manifest of a specialised module's kernel.
 std::string MakeManifest(const Module& module, const Target& target,
-                         const std::string& entry_symbol, const std::vector<std::string>& report);
+                         const std::string& entry_symbol, const Report& report);
 
 }  // namespace intent

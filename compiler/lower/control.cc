@@ -221,6 +221,7 @@ void Lowerer::LowerParallel(const Op& op) {
   };
   const Id total = PointCount(domain);
   if (!options_.parallel || in_parallel_) {
+    Report(op, "points in order" + Tasks());
     points(b().Index(0), total);
     return;
   }
@@ -234,7 +235,7 @@ void Lowerer::LowerParallel(const Op& op) {
   in_parallel_ = true;
   b().Parallel(b().Index(0), total, b().Index(std::max<int64_t>(1, 8192 / (weight + 1))), points);
   in_parallel_ = false;
-  Report(op, "points split among tasks");
+  Report(op, "points, split among tasks");
 }
 
 }  // namespace intent::lower

@@ -247,9 +247,7 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
     step = b().Select(IsTurned(*leaf), b().Index(kTurnedBlock), step);
   const Id block = b().Select(entangled, b().Max(rows, b().Index(1)), step);
   Id work = b().Index(1);
-  std::string names;
   for (const RowStage& stage : stages) {
-    names += (names.empty() ? "" : ", ") + std::to_string(stage.ordinal);
     if (stage.reduction) {
       std::vector<Id> extents(stage.reduction->retained.begin() + 1,
                               stage.reduction->retained.end());
@@ -261,7 +259,9 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
           b().Add(work, Product({stage.target->extents.begin() + 1, stage.target->extents.end()}));
     }
   }
-  report_.push_back("rows of ops " + names + " run together");
+  Report(*block_->ops[stages[0].position],
+         (points ? "blocks of " + std::to_string(kPointBlock) + " rows" : "rows one by one") +
+             Tasks());
   single_rows_ = !points;
   const auto run = [&](const Window& window) {
     const Id begin = window.low == kNoId ? b().Index(0) : window.low;

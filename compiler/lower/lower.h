@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/diag/report.h"
 #include "compiler/driver/compile.h"
 #include "compiler/ir/module.h"
 #include "compiler/tile/tile_ir.h"
@@ -34,8 +35,7 @@ struct LowerOptions {
 
 struct Lowered {
   std::unique_ptr<tile::Program> program;
-  std::vector<std::string>
-      report;  // one line per decision: "op 12 reduce: blocks of 512, tree; rows in parallel"
+  Report report;  // of the plan and of every stage; not yet ordered
 };
 
 // Total: what verifies lowers.

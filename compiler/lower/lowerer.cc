@@ -2,6 +2,7 @@
 
 #include "compiler/diag/check.h"
 #include "compiler/driver/intent_call.h"
+#include "compiler/plan/describe.h"
 #include "compiler/tile/fuse_multiply_add.h"
 
 namespace intent::lower {
@@ -25,14 +26,15 @@ Lowered Lowerer::Run() {
     }
   }
   builder_ = std::make_unique<tile::TileBuilder>(program_.get());
+  report_ = plan::Describe(plan_, function_);
   BindParameters();
   LowerBlock(function_.body);
   if (options_.fuse_multiply_add) tile::FuseMultiplyAdd(program_.get());
-  std::string plan = plan_.ToString(function_);
-  for (size_t begin = 0; begin < plan.size();) {
-    const size_t end = plan.find('\n', begin);
-    report_.push_back(plan.substr(begin, end - begin));
-    begin = end + 1;
+  ReportBounds();
+  if (contiguous_variants_ > 0) {
+    report_.push_back({ReportTopic::kLoops, kNoOrdinal,
+                       std::to_string(contiguous_variants_) +
+                           " loops in two variants: contiguous, chosen at the call, and strided"});
   }
   return Lowered{std::move(program_), std::move(report_)};
 }
@@ -124,9 +126,13 @@ std::vector<Id> Lowerer::ExtentIds(const std::vector<Extent>& shape) {
   return ids;
 }
 
-void Lowerer::Report(const Op& op, const std::string& text) {
-  report_.push_back("op " + std::to_string(op.ordinal) + " " + std::string(InfoOf(op.kind).name) +
-                    ": " + text);
+void Lowerer::Report(const Op& op, ReportTopic topic, const std::string& text) {
+  report_.push_back({topic, op.ordinal, plan::Label(op) + ": " + text});
+}
+
+std::string Lowerer::Tasks() const {
+  if (in_parallel_) return ", on one thread: it is inside a task";
+  return options_.parallel ? ", split among tasks" : ", on one thread: parallel is off";
 }
 
 Id Lowerer::ZeroOf(DType dtype) { return b().Const({dtype, 0}); }

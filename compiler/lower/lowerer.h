@@ -64,7 +64,10 @@ class Lowerer {
   Id ExtentId(const Extent& extent);
   std::vector<Id> ExtentIds(const std::vector<Extent>& shape);
   Id Scalar(ValueId value);  // the tile value of a scalar (or of a rank-0 tensor's element)
-  void Report(const Op& op, const std::string& text);
+  void Report(const Op& op, const std::string& text) { Report(op, ReportTopic::kLoops, text); }
+  void Report(const Op& op, ReportTopic topic, const std::string& text);
+  // ", split among tasks", or why not.
+  std::string Tasks() const;
   TensorPtr NewLazy(const Op& op, std::vector<Binding> operands);
   TensorPtr NewStrided(DType dtype, std::vector<Id> extents, Id base, std::vector<Id> strides,
                        MemoryOrigin origin);
@@ -121,6 +124,10 @@ class Lowerer {
   void GuardRegion(const Relation& access, size_t term, Id begin, Id step, Id extent,
                    const Context& context);
   void GuardIndex(const Relation& access, size_t term, Id index, const Context& context);
+  // What keeps an index or region of an access inside its axis. True if that must be a guard.
+  enum class Inside : uint8_t { kProven, kAssumed, kUnknown };
+  bool NeedsGuard(const Relation& access, int axis, Inside inside);
+  void ReportBounds();
 
   // --- scatter.cc: elements at addresses of their own.
   // put(offset, element) for every active element of op's value; `captures` are what put reads.
@@ -376,7 +383,13 @@ class Lowerer {
   bool in_parallel_ = false;
   int callbacks_ = 0;         // being lowered, one in another
   bool single_rows_ = false;  // a window of axis 0 is one row: nothing to vectorise along it
-  std::vector<std::string> report_;
+  std::vector<ReportLine> report_;
+  struct AccessBounds {
+    const Op* op;
+    Inside inside;
+  };
+  std::map<std::pair<uint32_t, int>, AccessBounds> access_bounds_;  // by ordinal and axis
+  int64_t contiguous_variants_ = 0;
 };
 
 }  // namespace intent::lower

@@ -64,10 +64,16 @@ class OrdinalScope {
 
 }  // namespace
 
+bool Lowerer::NeedsGuard(const Relation& access, int axis, Inside inside) {
+  AccessBounds& known =
+      access_bounds_.try_emplace({access.op->ordinal, axis}, access.op, inside).first->second;
+  known.inside = std::max(known.inside, inside);
+  return inside == Inside::kUnknown && options_.bounds == Bounds::kGuard;
+}
+
 // A region must lie inside its axis; an empty one touches nothing.
 void Lowerer::GuardRegion(const Relation& access, size_t term, Id begin, Id step, Id count,
                           const Context& context) {
-  if (options_.bounds == Bounds::kTrust) return;
   const OrdinalScope scope(&b(), access.op->ordinal);
   const int axis = access.SourceAxis(term);
   const Extent& extent = access.source_type.shape()[axis];
@@ -75,11 +81,13 @@ void Lowerer::GuardRegion(const Relation& access, size_t term, Id begin, Id step
   const Op* op = function_.value(domain).op;
   // A coordinate of the region is a value like a loop's: the range analysis knows domains by their
   // indices.
+  Inside proof = Inside::kUnknown;
   if (op != nullptr && op->kind == OpKind::kDomain) {
     const Extent low = ranges_.ExtentOf(op->operands[0]);
     const Extent high = ranges_.ExtentOf(op->operands[1]);
-    if (low.ProvablyNonNegative() && (extent - high).ProvablyNonNegative()) return;
+    if (low.ProvablyNonNegative() && (extent - high).ProvablyNonNegative()) proof = Inside::kProven;
   }
+  if (!NeedsGuard(access, axis, proof)) return;
   const Id limit = ExtentId(extent);
   const Id last = b().Add(begin, b().Mul(b().Sub(count, b().Index(1)), step));
   Id empty = b().LessEqual(count, b().Index(0));
@@ -107,15 +115,23 @@ void Lowerer::GuardWindows(const Relation& access) {
 
 // An index value of one or more lanes must lie inside its axis where it is active.
 void Lowerer::GuardIndex(const Relation& access, size_t term, Id index, const Context& context) {
-  if (options_.bounds == Bounds::kTrust) return;
   const OrdinalScope scope(&b(), access.op->ordinal);
   const int axis = access.SourceAxis(term);
   const Extent& extent = access.source_type.shape()[axis];
-  if (access.attr->terms[term].kind == IndexTermKind::kValue) {
+  const IndexTerm& kind = access.attr->terms[term];
+  Inside proof = Inside::kUnknown;
+  if (kind.kind == IndexTermKind::kValue) {
     const ValueId value = access.values[term][0];
-    if (assumed_.contains({value, access.source_value, axis})) return;
-    if (ranges_.Inside(value, extent)) return;
+    if (ranges_.Inside(value, extent)) {
+      proof = Inside::kProven;
+    } else if (assumed_.contains({value, access.source_value, axis})) {
+      proof = Inside::kAssumed;
+    }
+  } else if (kind.kind == IndexTermKind::kStatic &&
+             (extent - 1 - Extent(kind.position.value)).ProvablyNonNegative()) {
+    proof = Inside::kProven;
   }
+  if (!NeedsGuard(access, axis, proof)) return;
   const Id limit = ExtentId(extent);
   Id inside = b().And(b().LessEqual(b().Index(0), index), b().Less(index, limit));
   if (context.mask != kNoId) inside = b().Or(inside, b().Not(context.mask));
@@ -126,6 +142,28 @@ void Lowerer::GuardIndex(const Relation& access, size_t term, Id index, const Co
     inside = b().ReduceLanes(CombineKind::kAnd, inside);
   }
   b().Guard(inside, offending, limit, INTENT_OUT_OF_BOUNDS, access.parameter, axis);
+}
+
+void Lowerer::ReportBounds() {
+  int64_t counts[3] = {};
+  for (const auto& [place, bounds] : access_bounds_) {
+    ++counts[static_cast<size_t>(bounds.inside)];
+    const std::string axis = "axis " + std::to_string(place.second);
+    if (bounds.inside == Inside::kAssumed) {
+      Report(*bounds.op, ReportTopic::kBounds, axis + " has no guard: assume_in_bounds");
+    } else if (bounds.inside == Inside::kUnknown) {
+      Report(*bounds.op, ReportTopic::kBounds,
+             axis + (options_.bounds == Bounds::kGuard
+                         ? " is guarded: its index is not proven to lie inside"
+                         : " has no guard: bounds=trust"));
+    }
+  }
+  if (access_bounds_.empty()) return;
+  report_.push_back({ReportTopic::kBounds, kNoOrdinal,
+                     std::to_string(access_bounds_.size()) +
+                         " indexed axes: " + std::to_string(counts[0]) + " proven inside, " +
+                         std::to_string(counts[1]) + " assumed, " + std::to_string(counts[2]) +
+                         (options_.bounds == Bounds::kGuard ? " guarded" : " trusted")});
 }
 
 TensorPtr Lowerer::AffineWindow(const Relation& access) {
@@ -191,10 +229,7 @@ TensorPtr Lowerer::AffineWindow(const Relation& access) {
         break;
       case IndexTermKind::kStatic: {
         const Id index = b().Index(term.position.value);
-        if (!(access.source_type.shape()[axis] - 1 - Extent(term.position.value))
-                 .ProvablyNonNegative()) {
-          GuardIndex(access, i, index, context);
-        }
+        GuardIndex(access, i, index, context);
         offset = b().Add(offset, b().Mul(index, source_strides[axis]));
         break;
       }
@@ -217,7 +252,7 @@ TensorPtr Lowerer::AffineWindow(const Relation& access) {
         const Id stop = Eval(access.operands[i][1], {}, {});
         const Id limit = source_extents[axis];
         const int place = static_cast<int>(axis);
-        if (options_.bounds == Bounds::kGuard) {
+        if (NeedsGuard(access, place, Inside::kUnknown)) {
           const Id empty = b().Not(occupied);
           b().Guard(b().LessEqual(start, stop), stop, start, INTENT_OUT_OF_BOUNDS, access.parameter,
                     place);
@@ -279,10 +314,7 @@ std::vector<Coord> Lowerer::SourceCoords(const Relation& access, const std::vect
         break;
       case IndexTermKind::kStatic: {
         const Id index = b().Index(term.position.value);
-        const Extent& extent = access.source_type.shape()[access.SourceAxis(i)];
-        if (!(extent - 1 - Extent(term.position.value)).ProvablyNonNegative()) {
-          GuardIndex(access, i, index, context);
-        }
+        GuardIndex(access, i, index, context);
         source.push_back(CoordOf(index));
         break;
       }
@@ -387,8 +419,7 @@ void Lowerer::LowerStore(const Op& op, const IndexAttr& attr) {
     PrepareStage(value, *target);
     const int32_t lanes =
         StoreStage(value, target->extents, target->base, target->strides, {}, true);
-    Report(op, "one loop nest, " + std::to_string(lanes) + " lanes" +
-                   (options_.parallel && !in_parallel_ ? ", split among tasks" : ""));
+    Report(op, "one loop nest, " + std::to_string(lanes) + " lanes" + Tasks());
     return;
   }
   // Through index tensors.

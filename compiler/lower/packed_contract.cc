@@ -117,7 +117,7 @@ bool Lowerer::PackedContract(const Op& op, const Binding& lhs, const Binding& rh
                false);
   });
   Report(op, "packed panels, register tile " + std::to_string(kRows) + "x" +
-                 std::to_string(kVectors * problem.lanes));
+                 std::to_string(kVectors * problem.lanes) + Tasks());
   if (outer_extents.empty()) {
     RunPacked(problem, {});
     return true;

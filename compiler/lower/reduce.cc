@@ -331,7 +331,8 @@ Lowerer::Leaves Lowerer::ReduceLeaves(const Op& op, const Leaves& leaves,
                                                 : " lanes across results") +
                  (!elementwise               ? ", members combined as a tree"
                   : reduction.combine.rounds ? ", blocks folded as a tree"
-                                             : ""));
+                                             : "") +
+                 Tasks());
   Leaves results;
   if (reduction.retained.empty()) {
     for (Id result : elementwise ? ReduceRow(reduction, {}) : ReduceMembers(reduction, {}))

@@ -133,7 +133,8 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
     ForEachPoint(others, lanes > 1 ? static_cast<int>(others.size()) - 1 : -1, lanes, watch, window,
                  prefix);
   };
-  Report(op, std::to_string(lanes) + " lanes across prefixes" + (layered ? ", in layers" : ""));
+  Report(op, std::to_string(lanes) + " lanes across prefixes" + (layered ? ", in layers" : "") +
+                 (others.empty() ? "" : Tasks()));
   if (others.empty()) {
     stage({});
     return results;

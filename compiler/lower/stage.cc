@@ -37,6 +37,7 @@ void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vec
   Coord coord;
   coord.step = 1;
   if (middle != low) {
+    contiguous_variants_ += watch.empty() ? 0 : 1;
     b().For(low, middle, b().Index(lanes), {}, [&](const std::vector<Id>& arguments) {
       coord.base = arguments[0];
       Context context;
@@ -205,7 +206,11 @@ void Lowerer::Materialize(const TensorPtr& tensor, const Window& window) {
   const auto source = std::make_shared<Tensor>(*tensor);
   source->serial = ++serials_;
   const TensorPtr dense = AllocateDense(tensor->dtype, tensor->extents);
-  StoreStage(Binding::OfTensor(source), tensor->extents, dense->base, dense->strides, window, true);
+  const int32_t lanes = StoreStage(Binding::OfTensor(source), tensor->extents, dense->base,
+                                   dense->strides, window, true);
+  if (tensor->op != nullptr && window.low == kNoId) {
+    Report(*tensor->op, std::to_string(lanes) + " lanes" + Tasks());
+  }
   dense->serial = tensor->serial;
   *tensor = *dense;
   tensor->serial = ++serials_;

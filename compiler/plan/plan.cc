@@ -153,7 +153,8 @@ class Planner {
         }
         if (options_.materialize_all || cost.depth > options_.max_expression ||
             cost.members.size() > static_cast<size_t>(options_.max_expression)) {
-          plan_->materialize.insert(op->result);
+          plan_->materialize[op->result] =
+              options_.materialize_all ? MemoryReason::kPlain : MemoryReason::kLarge;
           continue;
         }
         cost_[op->result] = std::move(cost);
@@ -204,7 +205,7 @@ class Planner {
             std::any_of(mine.begin(), mine.end(), [](const Op* root) { return IsRegionOp(*root); });
         const bool shared = mine.size() > 1 || gathered || sliced;
         if ((shared && cost->second.expensive) || (in_loop && !cost->second.members.empty())) {
-          plan_->materialize.insert(op->result);
+          plan_->materialize[op->result] = in_loop ? MemoryReason::kHoisted : MemoryReason::kShared;
         }
       }
     }
@@ -404,7 +405,12 @@ class Planner {
         continue;
       }
       if (effect != Effect::kPure || !op.regions.empty()) break;
-      if (IsLazy(function_, op)) continue;
+      if (IsLazy(function_, op)) {
+        // Memory that is no stage is filled before the group runs.
+        if (plan_->materialize.contains(op.result) && RowAxisOf(op, group, block) != kIndependent)
+          break;
+        continue;
+      }
       // Scalars and other structured operations must not need anything of the group.
       if (op.kind == OpKind::kReduce || op.kind == OpKind::kScan || op.kind == OpKind::kContract)
         break;
@@ -481,33 +487,6 @@ Plan MakePlan(const Function& function, const PlanOptions& options) {
   Plan plan;
   Planner(function, options, &plan).Run();
   return plan;
-}
-
-std::string Plan::ToString(const Function& function) const {
-  std::string text;
-  ForEachOp(function.body, [&](const Op& op) {
-    if (materialize.contains(op.result)) {
-      text += "op " + std::to_string(op.ordinal) + " " + std::string(InfoOf(op.kind).name) +
-              ": materialised\n";
-    }
-  });
-  const auto describe = [&](const Block& block) {
-    auto found = groups.find(&block);
-    if (found == groups.end()) return;
-    for (const RowGroup& group : found->second) {
-      text += "row group over " + group.rows.ToString() + ":";
-      for (size_t stage : group.stages) {
-        text += " op " + std::to_string(block.ops[stage]->ordinal) + " " +
-                std::string(InfoOf(block.ops[stage]->kind).name);
-      }
-      text += "\n";
-    }
-  };
-  describe(function.body);
-  ForEachOp(function.body, [&](const Op& op) {
-    for (const auto& region : op.regions) describe(*region);
-  });
-  return text;
 }
 
 }  // namespace intent::plan

@@ -1,16 +1,14 @@
 #pragma once
 
 // The plan: what becomes memory, and which stages share their rows. Plain data over KIR, made
-// before any code is emitted, printable for the compile report. It reads types, effects and uses,
+// before any code is emitted; describe.h puts it into words. It reads types, effects and uses,
 // never names or sizes of particular programs.
 //
 // Lazy operations are pure tensor operations whose elements are computed where they are used;
 // everything else that yields a tensor is a stage. A value is materialised when computing it twice
 // would cost more than memory does.
 
-#include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "compiler/ir/module.h"
@@ -26,6 +24,13 @@ struct RowGroup {
   std::vector<size_t> stages;  // positions of the operations that are stages
 };
 
+enum class MemoryReason : uint8_t {
+  kPlain,    // every operation is a stage of its own
+  kLarge,    // the expression would grow beyond the limit
+  kShared,   // several stages or gathers need it, and computing it is dear
+  kHoisted,  // it stands outside the loop that needs it
+};
+
 struct PlanOptions {
   bool materialize_all = false;
   bool row_groups = true;
@@ -33,12 +38,10 @@ struct PlanOptions {
 };
 
 struct Plan {
-  std::unordered_set<ValueId> materialize;  // results of lazy operations
+  std::unordered_map<ValueId, MemoryReason> materialize;  // results of lazy operations
   std::unordered_map<const Block*, std::vector<RowGroup>> groups;
   // Position in the defining block of the last operation that needs the value, through lazy users.
   std::unordered_map<ValueId, size_t> last_use;
-
-  std::string ToString(const Function& function) const;
 };
 
 // Pure tensor operations whose elements are a function of their operands' elements at known

@@ -74,7 +74,9 @@ def test_compile_writes_every_part(daemon, folder):
     assert (out / "kernel.kir").read_text().startswith("kernel (")
     assert "define" in (out / "kernel.ll").read_text()
     assert " ms\n" in (out / "times.txt").read_text()
-    assert (out / "report.txt").exists()
+    report = (out / "report.txt").read_text()
+    assert report.startswith("options: target x86-64-v3, opt_level=2")
+    assert "saxpy.kir:8: fusion: view_store: fused into its loops: mul (line 6), add (line 7)" in report
 
 
 def test_compile_shows_diagnostics_of_the_daemon(daemon):

@@ -10,11 +10,14 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cpp/intentc/bindings.h"
 #include "client/cpp/intentc/commands.h"
 #include "client/cpp/intentc/files.h"
 #include "client/cpp/intentc/support.h"
+#include "client/cpp/report.h"
 #include "compiler/ir/codec.h"
 #include "compiler/ir/print.h"
+#include "compiler/specialize/specialize.h"
 
 namespace intent::client {
 namespace {
@@ -70,7 +73,17 @@ std::string KirText(const std::string& bytes) {
   return decoded.ok() ? PrintModule(*decoded.module) : bytes;
 }
 
-absl::Status WriteParts(Client& client, const Compiled& compiled, const CommandOptions& options) {
+// The report, at the lines of the file.
+std::string ReportText(const Compiled& compiled, const ModuleFile& file,
+                       const CommandOptions& options) {
+  const auto bindings = ParseBindings(*file.module, file.sources.map, options.bindings);
+  const std::vector<uint32_t> ordinals =
+      bindings.ok() ? OrdinalsInArtifacts(*file.module, *bindings) : std::vector<uint32_t>();
+  return RenderReport(compiled.manifest, ordinals, file.sources);
+}
+
+absl::Status WriteParts(Client& client, const Compiled& compiled, const ModuleFile& file,
+                        const CommandOptions& options) {
   const std::filesystem::path folder = options.output;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -92,6 +105,7 @@ absl::Status WriteParts(Client& client, const Compiled& compiled, const CommandO
         client.GetPayload(compiled.artifact.id(), payload.name(), CallOptionsOf(options));
     if (!bytes.ok()) return bytes.status();
     if (payload.name() == "kir") *bytes = KirText(*bytes);
+    if (payload.name() == "report") *bytes = ReportText(compiled, file, options);
     status = WritePart(folder / FileNameOf(payload.name()), *bytes);
   }
   return status;
@@ -110,7 +124,7 @@ int CompileCommand(const CommandOptions& given) {
   if (!compiled.ok()) return Fail(compiled.status());
   PrintArtifact(*compiled);
   if (options.output.empty()) return 0;
-  const absl::Status status = WriteParts(**client, *compiled, options);
+  const absl::Status status = WriteParts(**client, *compiled, *file, options);
   return status.ok() ? 0 : Fail(status);
 }
 

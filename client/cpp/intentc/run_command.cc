@@ -143,7 +143,7 @@ int RunHere(const ModuleFile& file, const CommandOptions& options) {
   Canonicalize(module);
   compile::v1::Manifest manifest;
   manifest.ParseFromString(
-      MakeManifest(*module, Target{TargetKind::kInterpreter, "interp", {}}, "", {}));
+      MakeManifest(*module, Target{TargetKind::kInterpreter, "interp", {}}, "", Report()));
   absl::StatusOr<KernelArguments> arguments = MakeArguments(manifest, file, options);
   if (!arguments.ok()) return Fail(arguments.status());
   const absl::StatusOr<Outputs> outputs = OutputsOf(*arguments, options);

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import marshal
 from .errors import CompileError, RunError, ServiceError
+from .report import Report
 
 INLINE_BYTES = 1 << 20  # in all, either way; more goes as a stream of chunks
 CHUNK_BYTES = 1 << 20
@@ -104,16 +105,12 @@ class Generated:
         return self.kir
 
     @property
-    def report(self) -> list[tuple[str, str, int | None]]:
-        """(stage, what was done, line of the author's file or None)."""
-        lines: list[tuple[str, str, int | None]] = []
-        if not self.manifest.report and "report" in self.payload_names:
-            text = self.payload("report").decode(errors="replace")
-            return [("lower", line, None) for line in text.splitlines()]
-        for entry in self.manifest.report:
-            line = self._trace.place(self._own(entry.ordinal) if entry.HasField("ordinal") else None)[1]
-            lines.append((entry.stage, entry.text, line or None))
-        return lines
+    def report(self) -> Report:
+        """What the compiler decided, and why not otherwise; print it. See docs/report.md."""
+        return Report(
+            self.manifest.report,
+            lambda ordinal: self._trace.place(None if ordinal is None else self._own(ordinal)),
+        )
 
     def _own(self, ordinal: int) -> int:
         """The traced module's ordinal of an operation that the artifact names: artifacts are shared
