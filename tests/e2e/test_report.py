@@ -88,6 +88,22 @@ def test_one_report_serves_every_hit(report_of):
     assert first == again
 
 
+def test_equivalent_kernels_share_a_report_but_not_its_lines(author, shared_daemon):
+    compiler = intent.Compiler(f"unix:{shared_daemon.socket}")
+    text = """
+    @intent.kernel
+    def doubled(x: I.In[I.f64, ("N",)], y: I.Out[I.f64, ("N",)]):
+        {unused}
+        y[:] = x[:] + x[:]
+    """
+    plain = intent.compile(author(text.format(unused="pass")).doubled, compiler=compiler)
+    unused = "unused = x[:] * 2.0\n\n        unused = unused + 1.0"
+    longer = intent.compile(author(text.format(unused=unused)).doubled, compiler=compiler)
+    assert plain.id == longer.id
+    assert [r.text for r in plain.report.about("loops")] == [r.text for r in longer.report.about("loops")]
+    assert {b.line - a.line for a, b in zip(plain.report, longer.report) if a.line is not None} == {2}
+
+
 def test_an_interpreter_has_little_to_report(author, shared_daemon):
     module = author(KERNEL)
     compiler = intent.Compiler(f"unix:{shared_daemon.socket}")
