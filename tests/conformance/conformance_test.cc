@@ -334,16 +334,15 @@ std::vector<std::map<char, std::string>> Choices(const Call& call) {
   return choices;
 }
 
-// All ways for the first choice of dtypes; for others those of the tile interpreter, and of
-// compiled code every fourth in turn.
-std::vector<Way> WaysFor(size_t choice) {
-  std::vector<Way> ways;
-  size_t compiled = 0;
+// All ways for the first choice of dtypes; for others those of the tile interpreter and one of
+// compiled code, in turn.
+std::vector<Way> WaysFor(const Section& section, size_t choice) {
+  std::vector<Way> ways, compiled;
   for (const std::vector<Way>* some : {&AllWays(), &EmulatedWays()}) {
-    for (const Way& way : *some) {
-      if (choice == 0 || way.target.empty() || compiled++ % 4 == choice % 4) ways.push_back(way);
-    }
+    for (const Way& way : *some) (way.target.empty() ? ways : compiled).push_back(way);
   }
+  if (choice > 0) compiled = {compiled[(section.title.size() + choice) % compiled.size()]};
+  ways.insert(ways.end(), compiled.begin(), compiled.end());
   return ways;
 }
 
@@ -393,7 +392,7 @@ TEST_P(Conformance, EveryWayDoesWhatIsWritten) {
       std::string error;
       if (instance.kernel == nullptr) {
         instance.kernel = TestKernel::Parse(WithDTypes(text, dtypes), &error);
-        instance.ways = WaysFor(instances.size() - 1);
+        instance.ways = WaysFor(GetParam(), instances.size() - 1);
       }
       ASSERT_NE(instance.kernel, nullptr) << error;
       Make(*instance.kernel, call, text, instance.ways);

@@ -262,6 +262,24 @@ def test_source_may_be_given():
         assert intent.interpret(kernel, np.ones(1, np.float32))[0] == 2.0
 
 
+def test_parameters_may_have_any_name(author):
+    module = author(
+        """
+        @intent.kernel
+        def kernel(
+            template: I.In[I.f32, ("double",)],
+            int: I.f32,
+            größe: I.index,
+            this: I.Out[I.f32, ("double",)],
+            register: I.Constexpr[float] = 2.0,
+        ):
+            this[:] = template[:] * int * register + I.cast(größe, I.f32)
+        """
+    )
+    out = intent.interpret(module.kernel, np.array([1, -2], np.float32), 3.0, 5)
+    assert out.tolist() == [11.0, -7.0]
+
+
 def test_enumerate_counts_and_coordinates_are_absolute(run):
     lines = [
         "out[:] = x[:]",
