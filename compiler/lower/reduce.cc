@@ -290,15 +290,19 @@ Lowerer::Reduction Lowerer::MakeReduction(const Op& op, const Leaves& leaves,
     for (const Binding& leaf : leaves)
       WatchStrides(leaf, StageCoords(rank, rank - 1), &reduction.watch);
   }
-  reduction.element = [this, leaves, is_reduced, place, rank](const std::vector<Coord>& retained,
-                                                              const std::vector<Coord>& reduced,
-                                                              const Context& context) {
+  const bool rounds = attr.combine == CombineKind::kAdd && !ContractsProducts(op);
+  reduction.element = [this, leaves, is_reduced, place, rank, rounds](
+                          const std::vector<Coord>& retained, const std::vector<Coord>& reduced,
+                          const Context& context) {
     std::vector<Coord> coords(rank);
     for (int axis = 0; axis < rank; ++axis) {
       coords[axis] = is_reduced[axis] ? reduced[place[axis]] : retained[place[axis]];
     }
     std::vector<Id> elements;
-    for (const Binding& leaf : leaves) elements.push_back(Eval(leaf, coords, context));
+    for (const Binding& leaf : leaves) {
+      const Id element = Eval(leaf, coords, context);
+      elements.push_back(rounds ? b().RoundedProduct(element) : element);
+    }
     return elements;
   };
   reduction.identity = [this, identities](const std::vector<Coord>& retained,

@@ -84,7 +84,10 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
       coords[axis] =
           CoordOf(reverse ? b().Sub(b().Sub(extents[axis], b().Index(1)), position) : position);
       std::vector<Id> element;
-      for (const Binding& leaf : leaves) element.push_back(Eval(leaf, coords, context));
+      for (const Binding& leaf : leaves) {
+        const Id member = Eval(leaf, coords, context);
+        element.push_back(combine.kind == CombineKind::kAdd ? b().RoundedProduct(member) : member);
+      }
       std::vector<Id> next = CombineLeaves(combine, local, element);
       for (Id& id : next) id = b().Splat(id, context.lanes);
       const std::vector<Id>& own = inclusive ? next : local;

@@ -316,6 +316,15 @@ Id TileBuilder::Rounded(BinaryKind kind, Id a, Id b) {
   });
 }
 
+Id TileBuilder::RoundedProduct(Id x) {
+  const Op* op = program_->definition(x);
+  if (op == nullptr || op->kind != OpKind::kBinary || op->binary != BinaryKind::kMul ||
+      !IsFloat(type(x).dtype)) {
+    return x;
+  }
+  return Rounded(BinaryKind::kMul, op->operands[0], op->operands[1]);
+}
+
 Id TileBuilder::Compare(CompareKind kind, Id a, Id b) {
   if (lanes(a) == 1 && lanes(b) == 1) {
     const auto x = IndexConstant(a), y = IndexConstant(b);

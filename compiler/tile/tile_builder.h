@@ -75,6 +75,8 @@ class TileBuilder {
   Id Binary(BinaryKind kind, Id a, Id b, bool approximate = false, bool flush_to_zero = false);
   // A floating operation that is rounded on its own: no multiply-add takes it in.
   Id Rounded(BinaryKind kind, Id a, Id b);
+  // A product of floats rounded on its own, any other value as it is.
+  Id RoundedProduct(Id x);
   Id Compare(CompareKind kind, Id a, Id b);
   Id Fma(Id a, Id b, Id c);
   Id Select(Id condition, Id a, Id b);
