@@ -145,6 +145,33 @@ def test_callbacks_and_operands(error_of, call, words):
     assert words in error_of(kernel(f"t = {call}  # <-", "out[:] = x[:]", helpers=helpers)).message
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "I.reduce.sum(a, axis=0) + I.cast(a.shape[0], I.f32)",
+        "I.reduce.sum(I.cast(I.indices(I.domain(0, a.shape[0])), I.f32), axis=0)",
+    ],
+)
+def test_a_summary_does_not_use_the_extent_of_its_slice(error_of, value):
+    helpers = (
+        f"@intent.fn\ndef summary(a):\n    return {value}  # <-\n\n\n"
+        "@intent.fn\ndef add(a, b):\n    return a + b\n"
+    )
+    line = "out[:] = x[:] + I.region_fold(x[:], 0, summary, add, I.cast(0.0, I.f32))"
+    found = error_of(kernel(line, helpers=helpers))
+    assert found.code == "E0604" and "slice" in found.message
+
+
+def test_a_summary_may_shape_values_by_the_extent_of_its_slice(author):
+    helpers = (
+        "@intent.fn\ndef summary(a):\n"
+        "    return I.reduce.sum(I.reshape(a, (a.shape[0], 1)) * I.full((a.shape[0], 1), 2.0, dtype=I.f32), axis=(0, 1))\n\n\n"
+        "@intent.fn\ndef add(a, b):\n    return a + b\n"
+    )
+    line = "out[:] = x[:] + I.region_fold(x[:], 0, summary, add, I.cast(0.0, I.f32))"
+    intent.lower(author(kernel(line, helpers=helpers)).kernel)
+
+
 def test_a_mistake_in_a_helper_is_reported_once_and_in_the_helper(error_of):
     helpers = "@intent.fn\ndef f(a):\n    return I.foo(a)  # <-\n"
     assert error_of(kernel("out[:] = f(x[:]) + f(x[:])", "out[:] = f(x[:])", helpers=helpers)).code == "E0801"
