@@ -51,8 +51,8 @@ class BinaryDistribution(Distribution):
 
 setup(
     package_dir={"": "src"},
-    packages=["intent", "intent.frontend"],
-    package_data={"intent": ["py.typed"]},
+    packages=["intent", "intent.explain", "intent.frontend"],
+    package_data={"intent": ["py.typed"], "intent.explain": ["*.md"]},
     cmdclass={"build_py": BuildPackage},
     distclass=BinaryDistribution,
     options={"build": {"build_base": str(BUILD / "pip")}},

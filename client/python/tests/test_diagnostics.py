@@ -291,3 +291,53 @@ def test_a_mistake_does_not_bring_others(error_of):
             "        break",
         )
     )
+
+
+def notes_of(diagnostic):
+    return [(note.message, note.line) for note in diagnostic.notes]
+
+
+def test_extents_that_disagree_say_where_they_come_from(error_of):
+    found = error_of(
+        """
+        @intent.kernel
+        def kernel(
+            x: I.In[I.f32, ("M", "N")],
+            y: I.In[I.f32, ("N", "K")],
+            out: I.Out[I.f32, ("M", "K")],
+        ):
+            out[:, :] = x[:, :] * y[:, :]  # <-
+        """
+    )
+    assert notes_of(found) == [
+        ("M is the extent of axis 0 of x", 7),
+        ("N is the extent of axis 1 of x", 7),
+        ("K is the extent of axis 1 of y", 8),
+    ]
+
+
+def test_an_extent_that_is_a_variable_has_its_name(error_of):
+    found = error_of(
+        kernel("k = I.cast(x[0], I.index)", "out[:] = I.full((k + 1,), 1.0, I.f32) * x[:]  # <-")
+    )
+    assert "shapes [k + 1] and [N]" in found.message
+    assert [text for text, _ in notes_of(found)] == ["N is the extent of axis 0 of x"]
+
+
+def test_a_domain_beside_an_index_tensor_is_explained(error_of):
+    found = error_of(
+        """
+        @intent.kernel
+        def kernel(x: I.In[I.f32, ("M", "N")], at: I.In[I.index, ("M",)], out: I.Out[I.f32, ("M",)]):
+            rows = I.domain(0, x.shape[0])
+            out[rows] = x[rows, at[:]]  # <-
+        """
+    )
+    assert found.code == "E0302"
+    assert any("I.indices(domain)" in text for text, _ in notes_of(found))
+
+
+def test_a_buffer_does_not_leave_its_helper(error_of):
+    helpers = "@intent.fn\ndef f(a):\n    w = I.buffer((4,), I.f32)\n    return w, a  # <-\n"
+    found = error_of(kernel("w, a = f(x[0])", "out[:] = x[:]", helpers=helpers))
+    assert found.code == "E0505" and "return what it holds" in found.message

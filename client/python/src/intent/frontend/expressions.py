@@ -374,8 +374,12 @@ def index_terms(state, node) -> list:
         else:
             value = evaluate(state, item)
             if isinstance(value, tuple) and len(items) == 1:
-                return [index_term(state, part, item) for part in value]
-            terms.append(index_term(state, value, item))
+                terms = [index_term(state, part, item) for part in value]
+            else:
+                terms.append(index_term(state, value, item))
+    kinds = {state.kind(term) for term in terms if isinstance(term, core.Operand)}
+    if kinds >= {"domain", "tensor"}:
+        state.mixed.append((state.frame.definition.file, node.lineno, node.col_offset + 1))
     return terms
 
 

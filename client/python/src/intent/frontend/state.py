@@ -79,6 +79,7 @@ class State:
         self.enums: dict[type, int] = {}
         self.read: list = []  # (definition, name, value) of every outside name that was read
         self.disagreeing: set = set()  # constexpr branches whose arms give different types
+        self.mixed: list = []  # (file, line, column) of subscripts with both a domain and an index tensor
         self.files: dict[str, int] = {}
         self._steps = 0
 

@@ -113,7 +113,8 @@ def _report_branches(state, node, disagreement):
     name = disagreement.slot if not disagreement.slot.startswith("$") else "what is returned"
     return state.error(
         "E0407",
-        f"{name!r} is {disagreement.first} in one branch and {disagreement.second} in the other",
+        f"{name!r} is {disagreement.first} in one branch and {disagreement.second} in the other; make them one type "
+        "(I.cast for the dtype, I.full for the shape), or use two names",
         node,
     )
 
@@ -135,10 +136,16 @@ def _return(state, node):
         else:
             state.error("E0806", "a kernel returns nothing; write to an Out view", node)
         value = None
+    elif any(state.kind(leaf) == "buffer" for leaf in leaves(value)):
+        value = state.error(
+            "E0505",
+            "a buffer may not leave the helper; return what it holds, read with an index as b[:]",
+            node,
+        )
     if frame.loop is None:
         return Ended(value)
     if frame.loop.in_parallel:
-        state.error("E0404", "return is not possible in a parallel loop", node)
+        state.error("E0404", "return is not possible in a parallel loop; `continue` ends a point", node)
         return Ended()
     state.at(node)
     frame.env[RETURNED] = state.builder.materialize(True)
@@ -152,7 +159,12 @@ def _return(state, node):
 def _break(state, node):
     frame = state.frame
     if frame.loop.parallel:
-        state.error("E0404", "break is not possible in a parallel loop", node)
+        state.error(
+            "E0404",
+            "break is not possible in a parallel loop, whose points have no order; `continue` leaves out a point, and an "
+            "ordinary loop has a break",
+            node,
+        )
     else:
         state.at(node)
         frame.env[BROKE] = state.builder.materialize(True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import CompileError, Diagnostic, Note
 from . import signature, statements
+from .origins import Origins
 from .state import Abort, Failure, Frame, NeedBinding, State
 
 # Long chains of elif nest. Since Python 3.11 a call from Python to Python takes none of C's stack.
@@ -154,10 +155,13 @@ def _trace(kernel, fixed):
 def _diagnostics(state, definitions) -> list:
     """The builder's diagnostics with the author's places and lines; each mistake once."""
     names = {index: name for name, index in state.files.items()}
+    origins = Origins(state)
     found: dict = {}
     for code, message, span, notes, is_error in state.builder.diagnostics():
         file, line, column, end_line, end_column = span
-        name = names.get(file, "")
+        name, message = names.get(file, ""), origins.message(message)
+        remarks = [Note(text, names.get(s[0], "") if s[1] else "", s[1], s[2]) for text, s in notes]
+        remarks += origins.notes(code, message, name, line, end_line)
         found.setdefault(
             (code, file, line, column),
             Diagnostic(
@@ -169,7 +173,7 @@ def _diagnostics(state, definitions) -> list:
                 end_line,
                 end_column,
                 "error" if is_error else "warning",
-                tuple(Note(text, names.get(s[0], "") if s[1] else "", s[1], s[2]) for text, s in notes),
+                tuple(remarks),
                 _source_line(definitions, name, line),
             ),
         )
