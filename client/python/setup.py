@@ -51,7 +51,7 @@ class BinaryDistribution(Distribution):
 
 setup(
     package_dir={"": "src"},
-    packages=["intent", "intent.explain", "intent.frontend"],
+    packages=["intent", "intent.commands", "intent.explain", "intent.frontend"],
     package_data={"intent": ["py.typed"], "intent.explain": ["*.md"]},
     cmdclass={"build_py": BuildPackage},
     distclass=BinaryDistribution,

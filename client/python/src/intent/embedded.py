@@ -34,6 +34,12 @@ def address() -> str:
     return f"unix:{path}"
 
 
+def running() -> str | None:
+    """The address of the daemon that `address` would give without starting one."""
+    path = _folder() / _build_id(find_binary()) / "daemon.sock"
+    return f"unix:{path}" if _answers(path) else None
+
+
 def find_binary() -> Path:
     """intent-compiled: $INTENT_BIN, beside the package, in the build's folder, or on the path."""
     given = os.environ.get("INTENT_BIN")

@@ -1,0 +1,172 @@
+"""`doctor`: what there is to compile with, and what is missing."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import sys
+from importlib import metadata
+
+from ..errors import IntentError
+
+NEEDED = ("numpy", "ml_dtypes", "grpcio", "protobuf")
+
+
+def add(parsers):
+    """Adds the command to the command line."""
+    parser = parsers.add_parser(
+        "doctor",
+        help="versions, the daemon and its targets, the cache, and what is missing",
+        description="Looks at everything that a compile needs, starts your own daemon where a compile would, and runs "
+        "a kernel. The exit status is 0 if kernels compile and run here, otherwise 1.",
+    )
+    parser.add_argument(
+        "--compiler", metavar="ADDRESS", help="ask this daemon instead of the one a compile would"
+    )
+    parser.add_argument("--no-start", action="store_true", help="do not start a daemon")
+    return parser
+
+
+class _Report:
+    """Lines of what was found; remembers whether anything was wrong."""
+
+    def __init__(self):
+        self.well = True
+
+    def fact(self, name, text):
+        print(f"  {name:14} {text}")
+
+    def wrong(self, name, text, advice):
+        self.well = False
+        print(f"! {name:14} {text}\n  {'':14} {advice}")
+
+
+def run(arguments) -> int:
+    """Prints what was found; 1 if something that a compile needs is missing."""
+    report = _Report()
+    _package(report)
+    ran = False
+    if report.well:
+        compiler = _daemon(report, arguments)
+        if compiler is not None and _capabilities(report, compiler):
+            ran = _try(report, compiler)
+    if not report.well:
+        print("something is missing: see the lines marked !")
+        return 1
+    print("kernels compile and run here" if ran else "nothing is missing; no kernel was tried")
+    return 0
+
+
+def _package(report):
+    from .. import __file__ as place
+    from .. import __version__
+
+    print("package")
+    report.fact("intent", f"{__version__}, {os.path.dirname(place)}")
+    report.fact("python", f"{platform.python_version()}, {sys.executable}")
+    for name in NEEDED:
+        try:
+            report.fact(name, metadata.version(name))
+        except metadata.PackageNotFoundError:
+            report.wrong(name, "not installed", f"pip install {name}")
+    for module, advice in (
+        (
+            "intent._core",
+            "the package was not built: pip install ./client/python, or build the target intent_python",
+        ),
+        (
+            "intent_proto.compile.v1.compile_pb2",
+            "the package was not built: build the target intent_proto_python",
+        ),
+    ):
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            report.wrong(module, str(error), advice)
+
+
+def _daemon(report, arguments):
+    """The daemon that a compile would ask, or None."""
+    from .. import embedded
+    from ..client import Compiler
+
+    print("daemon")
+    address = arguments.compiler or os.environ.get("INTENT_COMPILER")
+    if address:
+        report.fact("address", f"{address} ({'--compiler' if arguments.compiler else 'INTENT_COMPILER'})")
+        return Compiler(address, timeout=30)
+    try:
+        report.fact("program", embedded.find_binary())
+        if arguments.no_start:
+            address = embedded.running()
+            if address is None:
+                report.fact("address", "none is running; the first compile starts one")
+                return None
+        else:
+            address = embedded.address()
+    except IntentError as error:
+        report.wrong("program", error, "")
+        return None
+    report.fact("address", f"{address} (your own)")
+    return Compiler(address, timeout=30)
+
+
+def _capabilities(report, compiler) -> bool:
+    from ..client import PROTOCOL
+
+    try:
+        found, config = compiler.capabilities(), compiler.config()
+    except IntentError as error:
+        report.wrong("reachable", "no", error)
+        return False
+    report.fact("version", f"{found.version}, compiler {found.fingerprint[:16]}")
+    protocol = (
+        f"{found.protocol_major}.{found.protocol_minor_min} to {found.protocol_major}.{found.protocol_minor}"
+    )
+    major, minor = PROTOCOL
+    if found.protocol_major == major and found.protocol_minor_min <= minor <= found.protocol_minor:
+        report.fact("protocol", f"{protocol}; this package speaks {major}.{minor}")
+    else:
+        report.wrong(
+            "protocol", f"{protocol}, but this package speaks {major}.{minor}", "use a daemon of this version"
+        )
+    report.fact("compiles for", ", ".join(found.targets))
+    report.fact("runs", ", ".join(found.execute_targets) or "nothing")
+    report.fact("native is", found.host_target)
+    report.fact(
+        "sandbox", f"level {found.sandbox_level}" if found.HasField("sandbox_level") else "incomplete"
+    )
+    report.fact("cache", ", ".join(config.get("cache-dir", [])) or "in memory only")
+    return True
+
+
+TRIAL = """
+def trial(x: I.In[I.f32, ("N",)], out: I.Out[I.f32, ("N",)]):
+    out[:] = x[:] * 2.0
+"""
+
+
+def _try(report, compiler) -> bool:
+    """Compiles and runs a kernel for the interpreter and for the daemon's own CPU."""
+    import numpy as np
+
+    import intent
+    import intent.language
+
+    scope = {"I": intent.language}
+    exec(TRIAL, scope)
+    kernel = intent.kernel(scope["trial"], source=TRIAL)
+    print("trial")
+    for target in (intent.InterpreterTarget(), intent.CpuTarget()):
+        try:
+            artifact = intent.compile(kernel, compiler=compiler, target=target)
+            result = artifact.run(np.arange(4, dtype=np.float32))
+        except IntentError as error:
+            report.wrong(target.name, error, "the daemon's log says more")
+            continue
+        if result.tolist() == [0, 2, 4, 6]:
+            report.fact(target.name, f"ran ({artifact.cache['where']})")
+        else:
+            report.wrong(target.name, f"a wrong result: {result.tolist()}", "please report this")
+    return report.well

@@ -1,0 +1,5 @@
+"""What a command line can do wrong."""
+
+
+class UsageError(Exception):
+    """A command line that means nothing; its text says why."""
