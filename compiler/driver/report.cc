@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compiler/plan/contract_products.h"
 #include "compiler/plan/describe.h"
 #include "compiler/tile/statistics.h"
 
@@ -110,6 +111,10 @@ class Composer {
       const std::string products = absl::StrCat("the products of op ", product->ordinal);
       if (dtype != DType::kF32 && dtype != DType::kF64) {
         Say(op, products + " keep their own rounding: sums of their dtype are not fused");
+      } else if (!plan::ContractsProducts(function_, op)) {
+        Say(op, products +
+                    " round before they are summed: something else uses them, or the sum "
+                    "does not start at zero");
       } else if (in_memory_.contains(product->ordinal)) {
         Say(op, products + " round before they are summed: they are in memory");
       } else if (lowering_.fuse_multiply_add) {

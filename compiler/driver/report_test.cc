@@ -67,6 +67,18 @@ TEST(CompileReport, AProductJoinsItsSum) {
   EXPECT_THAT(report, HasSubstr("code: vectors of 256 bits"));
 }
 
+TEST(CompileReport, AProductThatSomethingElseUsesStaysOut) {
+  std::string text = kDot;
+  const std::string use =
+      "  %other = reduce %p, %zero axes [0] combine maximum : f32\n"
+      "  %both = binary sub %sum, %other : f32\n";
+  text.insert(text.find("  view_store"), use);
+  text.replace(text.find("= %sum\n  return"), 6, "= %both");
+  EXPECT_THAT(ReportOf(text),
+              HasSubstr("the products of op 2 round before they are summed: something else uses "
+                        "them"));
+}
+
 TEST(CompileReport, WhyAProductRoundsBeforeItIsSummed) {
   const std::string apart = "the products of op 2 round before they are summed: ";
   EXPECT_THAT(ReportOf(kDot, {}, "x86-64-v2"),

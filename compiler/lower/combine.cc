@@ -2,7 +2,6 @@
 // inlined.
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "compiler/diag/check.h"
@@ -26,43 +25,6 @@ Lowerer::Combine Lowerer::MakeCombine(const Op& op, CombineKind kind, size_t fir
     if (capture.kind != Binding::Kind::kScalar) combine.elementwise = false;
   }
   return combine;
-}
-
-// Seed 000 chapter 5.4: the product has no other use, but for projections on its way, and its sum
-// starts at zero. Casts in between give members that are no products.
-bool Lowerer::ContractsProducts(const Op& op) const {
-  std::unordered_map<ValueId, int> uses;
-  std::unordered_map<ValueId, const Op*> definitions;
-  ForEachOp(function_.body, [&](const Op& other) {
-    for (ValueId operand : other.operands) ++uses[operand];
-    definitions[other.result] = &other;
-  });
-  const auto definition = [&](ValueId value) -> const Op* {
-    const auto found = definitions.find(value);
-    return found == definitions.end() ? nullptr : found->second;
-  };
-  const Op* start = definition(op.operands[1]);
-  if (start != nullptr && start->kind == OpKind::kFull) start = definition(start->operands[0]);
-  if (start == nullptr || start->kind != OpKind::kConstant ||
-      start->attr<ConstantAttr>().value.bits != 0) {
-    return false;
-  }
-  for (ValueId value = op.operands[0]; uses[value] == 1;) {
-    const Op* member = definition(value);
-    if (member == nullptr) return false;
-    switch (member->kind) {
-      case OpKind::kReshape:
-      case OpKind::kTranspose:
-      case OpKind::kBroadcast:
-        value = member->operands[0];
-        break;
-      case OpKind::kBinary:
-        return member->attr<BinaryAttr>().kind == BinaryKind::kMul;
-      default:
-        return false;
-    }
-  }
-  return false;
 }
 
 Binding Lowerer::BindLeaves(const Type& type, const std::vector<Id>& leaves, size_t* next) {

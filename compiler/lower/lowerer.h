@@ -193,8 +193,6 @@ class Lowerer {
   };
   Combine MakeCombine(const Op& op, CombineKind kind, size_t first_capture,
                       const std::vector<DType>& leaves);
-  // Whether products that a reduction adds up may be rounded together with their sums.
-  bool ContractsProducts(const Op& op) const;
   std::vector<Id> CombineLeaves(const Combine& combine, const std::vector<Id>& lhs,
                                 const std::vector<Id>& rhs);
   // All lanes of each leaf into one scalar each.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/lower/lowerer.h"
+#include "compiler/plan/contract_products.h"
 
 namespace intent::lower {
 namespace {
@@ -290,7 +291,7 @@ Lowerer::Reduction Lowerer::MakeReduction(const Op& op, const Leaves& leaves,
     for (const Binding& leaf : leaves)
       WatchStrides(leaf, StageCoords(rank, rank - 1), &reduction.watch);
   }
-  const bool rounds = attr.combine == CombineKind::kAdd && !ContractsProducts(op);
+  const bool rounds = attr.combine == CombineKind::kAdd && !plan::ContractsProducts(function_, op);
   reduction.element = [this, leaves, is_reduced, place, rank, rounds](
                           const std::vector<Coord>& retained, const std::vector<Coord>& reduced,
                           const Context& context) {
