@@ -426,6 +426,7 @@ void Lowerer::LowerStore(const Op& op, const IndexAttr& attr) {
   const Id base = access.source.resource->base;
   ScatterElements(access, {}, false,
                   [&](Id offset, Id element) { b().Store(base, offset, element, b().Index(0)); });
+  Report(op, "one element at a time, on one thread: places may coincide");
 }
 
 }  // namespace intent::lower

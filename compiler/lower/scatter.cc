@@ -91,8 +91,7 @@ void Lowerer::LowerScatterUnique(const Op& op) {
   const Id base = access.source.resource->base;
   ScatterElements(access, {}, true,
                   [&](Id offset, Id element) { b().Store(base, offset, element, b().Index(0)); });
-  Report(op, std::string("one element at a time") +
-                 (options_.parallel && !in_parallel_ ? ", split among tasks" : ""));
+  Report(op, "one element at a time" + Tasks());
 }
 
 // Updates of one place may come from several tasks, and none is lost: there they are atomic.

@@ -168,6 +168,7 @@ absl::StatusOr<std::string> Emulator::Link(std::string_view object) {
   const absl::Status status =
       RunTool({kLinker, "-shared", "-z", "defs", "-o", name + ".so", name + ".o",
                libraries + "libc.so.6", libraries + "libm.so.6"});
+  std::filesystem::remove(name + ".o");
   if (!status.ok()) return status;
   return name + ".so";
 }

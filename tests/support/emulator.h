@@ -37,8 +37,8 @@ class Emulator {
   ~Emulator();
   Emulator(const Emulator&) = delete;
 
-  // A relocatable object as a shared one that needs only libc and libm: its path. Files live as
-  // long as the emulator.
+  // A relocatable object as a shared one that needs only libc and libm: its path. The file lives
+  // as long as the emulator, or until it is removed.
   absl::StatusOr<std::string> Link(std::string_view object);
   // Runs intent_kernel of a linked object and returns its status. An error if the process ends, or
   // the kernel breaks what run_kernel.c checks.

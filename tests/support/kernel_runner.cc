@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include "compiler/cpu/emit.h"
@@ -257,6 +258,9 @@ Outcome TestKernel::Interpret(const CallData& data) const {
 }
 
 struct TestKernel::Ready {
+  ~Ready() {
+    if (!library.empty()) std::remove(library.c_str());
+  }
   std::string refusal;
   std::unique_ptr<tile::Program> program;     // the tile interpreter's
   std::unique_ptr<cpu::LoadedKernel> kernel;  // compiled
