@@ -28,6 +28,8 @@ RUN_ELSEWHERE = {
     "cmake --build --preset release": "second stage of tests/run.sh",
     "ctest --test-dir build --output-on-failure -R 'wire|kir'": "suite unit",
     "build/venv/bin/python -m pytest -q client/python/tests/test_language.py": "suite python",
+    "build/tests/ulp_table 1048576": "by hand: a quarter of an hour",
+    "INTENT_ULP_POINTS=1048576 build/tests/ulp_test": "suite unit, on fewer arguments",
 }
 
 PRELUDE = f"""set -eu

@@ -128,7 +128,7 @@ const std::vector<FloatFunction>& FloatFunctions() {
       unary(UnaryKind::kRsqrt, {0.501, 0.51}, {2, 2}),
       unary(UnaryKind::kSqrt, {0.5, 0.5}, {0.5, 0.5}),
       unary(UnaryKind::kSigmoid, {0.501, 0.51}, {2.5, 3}),
-      unary(UnaryKind::kTanh, {0.501, 2}, {2, 3}),
+      unary(UnaryKind::kTanh, {0.501, 3}, {2, 3}),
       binary(BinaryKind::kAdd, {0.5, 0.5}, {0.5, 0.5}),
       binary(BinaryKind::kSub, {0.5, 0.5}, {0.5, 0.5}),
       binary(BinaryKind::kMul, {0.5, 0.5}, {0.5, 0.5}),
