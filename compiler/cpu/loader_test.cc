@@ -9,7 +9,9 @@
 
 #include "compiler/cpu/imports.h"
 #include "compiler/cpu/kernel_fixture.h"
+#include "compiler/cpu/pointwise_sweep.h"
 #include "compiler/ir/module.h"
+#include "compiler/numerics/loops.h"
 
 namespace intent::cpu {
 namespace {
@@ -57,7 +59,7 @@ std::string Tempting(const std::string& dtype, int lanes) {
   };
   if (is_float) {
     for (const char* unary : {"exp", "exp2", "log", "log1p", "sin", "cos", "asin", "floor", "erf",
-                              "erfc", "rsqrt", "sqrt", "sigmoid", "tanh"}) {
+                              "erfc", "rsqrt", "sqrt", "sigmoid", "tanh", "lgamma", "i0"}) {
       use(std::string("unary.") + unary + "(%x)");
     }
     for (const char* binary : {"div", "pow", "maximum", "minimum_num", "float_floor_mod"}) {
@@ -88,6 +90,36 @@ TEST(LoaderTest, ObjectsImportNothingBeyondTheAllowlist) {
           for (const std::string& name : Imports(ObjectOf(Tempting(dtype, lanes), target, level))) {
             EXPECT_TRUE(allowed.count(name)) << name << " for " << dtype << " on " << target;
           }
+        }
+      }
+    }
+  }
+}
+
+// 128-bit division and conversions, above all.
+TEST(LoaderTest, ValueOnlyDTypesImportNothingMore) {
+  std::set<std::string> allowed;
+  for (const Import& import : AllowedImports()) allowed.insert(std::string(import.name));
+  for (DType dtype : {DType::kI4, DType::kI128, DType::kU128, DType::kF4E2M1FN, DType::kF6E2M3FN,
+                      DType::kF8E8M0FNU, DType::kF8E4M3FNUZ}) {
+    for (int lanes : {1, 4}) {
+      Sweep sweep(dtype, lanes);
+      for (BinaryKind kind :
+           {BinaryKind::kMul, BinaryKind::kDiv, BinaryKind::kFloorDiv, BinaryKind::kMod,
+            BinaryKind::kPow, BinaryKind::kIpowTrunc, BinaryKind::kShl, BinaryKind::kShr,
+            BinaryKind::kFloatFloorDiv, BinaryKind::kFloatFloorMod}) {
+        if (!numerics::IsDefined(kind, dtype)) continue;
+        sweep.Add("binary." + std::string(NameOf(kind)) + "(%x, %y)", dtype);
+      }
+#define INTENT_DTYPE(name, text, bits, bytes, cls) \
+  sweep.Add("cast(%x)", DType::name);              \
+  sweep.Add("saturating_cast(%x)", DType::name);
+#include "compiler/ir/dtypes.def"
+#undef INTENT_DTYPE
+      for (const char* target : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"}) {
+        for (const std::string& name : Imports(ObjectOf(sweep.Text(), target, 2))) {
+          EXPECT_TRUE(allowed.count(name))
+              << name << " for " << DTypeName(dtype) << " on " << target;
         }
       }
     }
