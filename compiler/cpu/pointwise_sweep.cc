@@ -128,7 +128,12 @@ Scalars EveryCode(DType dtype) {
 }
 
 Pairs::Pairs(DType dtype) {
-  const Scalars values = InterestingValues(dtype, static_cast<uint64_t>(dtype) + 1);
+  Scalars values = InterestingValues(dtype, static_cast<uint64_t>(dtype) + 1);
+  if (!IsAddressable(dtype) && BitWidth(dtype) <= 8) {
+    // Every second: tests/numerics/ulp_test.cc takes every pair of these.
+    for (size_t i = 0; 2 * i < values.size(); ++i) values[i] = values[2 * i];
+    values.resize((values.size() + 1) / 2);
+  }
   for (const ScalarValue& x : values) {
     for (const ScalarValue& y : values) {
       xs.push_back(x);
