@@ -51,8 +51,15 @@ class BinaryDistribution(Distribution):
 
 setup(
     package_dir={"": "src"},
-    packages=["intent", "intent.commands", "intent.explain", "intent.frontend"],
-    package_data={"intent": ["py.typed"], "intent.explain": ["*.md"]},
+    packages=[
+        "intent",
+        "intent.commands",
+        "intent.explain",
+        "intent.frontend",
+        "intent.intrinsics",
+        "intent.manual",
+    ],
+    package_data={"intent": ["*.pyi", "py.typed"], "intent.explain": ["*.md"]},
     cmdclass={"build_py": BuildPackage},
     distclass=BinaryDistribution,
     options={"build": {"build_base": str(BUILD / "pip")}},

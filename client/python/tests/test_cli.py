@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import intent
 from intent import ServiceError, commands, embedded, explain
 
 SOURCE = '''
@@ -221,3 +222,9 @@ def test_the_doctor_starts_nothing_unasked(call, monkeypatch, own_daemon):
 
 def _no_binary():
     raise ServiceError("the daemon intent-compiled is not found", status="UNAVAILABLE")
+
+
+def test_an_artifact_is_shown_in_notebooks(source, own_daemon):
+    kernel = commands.kernels.load(f"{source}:power")
+    html = intent.compile(kernel, constexprs={"n": 1})._repr_html_()
+    assert "<b>Artifact power</b> for " in html and "<td>lower</td>" in html and "report" in html

@@ -140,6 +140,11 @@ class Generated:
     def __repr__(self) -> str:
         return f"<intent.{type(self).__name__} {self._kernel.function.__qualname__} for {self.target}>"
 
+    def _repr_html_(self) -> str:
+        from . import display
+
+        return display.artifact(self, self._kernel.function.__qualname__)
+
 
 class Artifact(Generated):
     """A compiled kernel. Calling it runs it where it was compiled; safe to use from many threads."""

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 
 class DType:
-    """A scalar type of the language, for example `I.f32`.
+    """A scalar type of the language, for example `I.f32`; `name`, `bits`, `itemsize` and `kind` describe it.
 
-    As the annotation of a kernel's parameter it declares a runtime scalar.
+    As the annotation of a kernel's parameter it declares a runtime scalar. Values of different dtypes never mix: `I.cast`
+    converts (E0201). `I.index` is what coordinates and extents are, a signed integer of 64 bits distinct from `I.i64`.
+
+    Example:
+
+        @intent.kernel
+        def kernel(x: I.In[I.f16, ("N",)], factor: I.f32, out: I.Out[I.f32, ("N",)]):
+            out[:] = I.cast(x[:], I.f32) * factor
     """
 
     __slots__ = ("name", "bits", "kind")
@@ -54,7 +61,17 @@ ALL = tuple(_TABLE.values())
 
 
 def dtype(name: str) -> DType:
-    """The token of a canonical name: `dtype("f32")` is `I.f32`."""
+    """The token of a canonical name: `I.dtype("f32")` is `I.f32`. Other names are a ValueError.
+
+    Example:
+
+        wide = I.dtype("f64")
+
+
+        @intent.kernel
+        def kernel(x: I.In[I.f32, ("N",)], out: I.Out[wide, ("N",)]):
+            out[:] = I.cast(x[:], wide)
+    """
     try:
         return _TABLE[name]
     except KeyError:

@@ -40,6 +40,15 @@ class Diagnostic:
             lines.append(f"  note: {place}{note.message}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from . import display
+
+        return display.diagnostic(self)
+
+
+def _advice(codes) -> str:
+    return "python -m intent explain " + (codes[0] if len(codes) == 1 else f"CODE: {', '.join(codes)}")
+
 
 def _excerpt(diagnostic: Diagnostic) -> list[str]:
     """The line of source with a caret below; columns are UTF-8 bytes."""
@@ -67,6 +76,11 @@ class CompileError(IntentError):
     def __init__(self, diagnostics):
         self.diagnostics = list(diagnostics)
         super().__init__("\n".join(str(d) for d in self.diagnostics))
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows instead of a traceback, which would lead into this package."""
+        codes = sorted({d.code for d in self.diagnostics})
+        return [f"{type(self).__name__}: {len(self.diagnostics)} found", str(self), _advice(codes)]
 
 
 class RunError(IntentError):

@@ -98,6 +98,11 @@ class Definition:
     def __repr__(self) -> str:
         return f"<intent.{self.decorator} {self.function.__qualname__}>"
 
+    def _repr_html_(self) -> str:
+        from . import display
+
+        return display.kernel(self)
+
 
 class Helper(Definition):
     """A typed helper of kernels, made by `@intent.fn`; it is traced where a kernel calls it."""

@@ -1,7 +1,38 @@
 """The names of the language: `import intent.language as I`.
 
-Dtypes (`I.f32`), annotations (`I.In[I.f32, ("N",)]`), intrinsics (`I.exp`) and constants. Arithmetic
-and comparison are Python's operators.
+Annotations of parameters
+    In, Out, InOut, constraints; a dtype (a runtime scalar); Constexpr, Enum
+Dtypes
+    bool index i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3fn f8e5m2; dtype
+Functions of elements, beside the operators + - * / // % ** & | ^ ~ << >> and == != < <= > >=
+    abs add asin bitcast cast cos erf erfc exp exp2 fdiv floor i0 lgamma log log1p mask maximum
+    maximum_num minimum minimum_num negate rsqrt saturating_cast select sigmoid sin sqrt tanh
+Tensors and products
+    broadcast full join permute record reshape transpose zeros; x.shape, x[...], tuples
+Domains and loops
+    domain indices end parallel; range and enumerate
+Along axes
+    reduce reduce.sum reduce.max reduce.any reduce.all arg_reduce.max scan cumsum cummax
+    region_fold region_scan histogram
+Products of tensors
+    dot matvec vecmat matmul outer contract; scaled_contract scaled_matmul e2m1 e4m3;
+    sparse sparse_contract sparse_matmul; quant quantize quantized_dot
+Storage and effects
+    x[...] = value; gather scatter_unique scatter_reduce buffer assume_in_bounds; atomic
+Random numbers
+    random.bits random.uniform
+Constants
+    inf LOG2E
+
+`help(I.exp)` shows what each takes and gives, its errors (explained by `python -m intent explain`)
+and an example; a first line "Example, with x: In f32 (N,)" gives the parameters of the kernel around.
+
+Example, with x: In f32 (M, N), out: Out f32 (M, N):
+
+    rows = x[:, :]
+    peak = I.maximum(I.reduce.max(rows, axis=1), -I.inf)
+    powers = I.exp2((rows - peak[:, None]) * I.LOG2E)
+    out[:, :] = powers / I.reduce.sum(powers, axis=1)[:, None]
 """
 
 from . import dtypes as _dtypes

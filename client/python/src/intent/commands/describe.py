@@ -56,16 +56,16 @@ def describe(kernel, bindings) -> dict:
 
     trace = lower(kernel, constexprs=bindings)
     symbols: dict[str, list[str]] = {}
-    for parameter in trace.parameters:
-        for axis, extent in enumerate(parameter.shape):
+    for p in trace.parameters:
+        for axis, extent in enumerate(p.shape):
             if isinstance(extent, str):
-                symbols.setdefault(extent, []).append(f"{parameter.name}.shape[{axis}]")
+                symbols.setdefault(extent, []).append(f"{p.name}.shape[{axis}]")
     return {
         "name": kernel.function.__qualname__,
         "file": kernel.file,
         "line": kernel.tree().lineno,
         "summary": (kernel.__doc__ or "").strip().partition("\n")[0],
-        "parameters": [_parameter(p) for p in trace.parameters],
+        "parameters": [parameter(p) for p in trace.parameters],
         "symbols": symbols,
         "operations": operations(trace.program.text),
         "bytes": len(trace.module),
@@ -78,7 +78,8 @@ def operations(text: str) -> int:
     return sum(line.strip()[:1] not in ("", "}", "/") for line in body.splitlines())
 
 
-def _parameter(p) -> dict:
+def parameter(p) -> dict:
+    """What was written about a parameter: its name, kind, type and a note."""
     note = ""
     if p.kind == "view":
         kind, shape = p.access, ", ".join(map(str, p.shape)) + ("," if len(p.shape) == 1 else "")

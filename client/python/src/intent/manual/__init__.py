@@ -1,0 +1,1 @@
+"""The manual: what the language, its names and its errors are, for programs that ask."""
