@@ -1,6 +1,7 @@
 #include "compiler/plan/contract_products.h"
 
-#include <unordered_map>
+#include <algorithm>
+#include <vector>
 
 namespace intent::plan {
 
@@ -14,27 +15,30 @@ bool ContractsProducts(const Function& function, const Op& reduce) {
       start->attr<ConstantAttr>().value.bits != 0) {
     return false;
   }
-  std::unordered_map<ValueId, int> uses;
-  ForEachOp(function.body, [&](const Op& op) {
-    for (ValueId operand : op.operands) ++uses[operand];
-  });
-  for (ValueId value = reduce.operands[0]; uses[value] == 1;) {
-    const Op* member = function.value(value).op;
+  // The members back to the multiplication; casts in between give members that are no products.
+  std::vector<ValueId> way = {reduce.operands[0]};
+  for (bool product = false; !product;) {
+    const Op* member = function.value(way.back()).op;
     if (member == nullptr) return false;
     switch (member->kind) {
       case OpKind::kReshape:
       case OpKind::kTranspose:
       case OpKind::kBroadcast:
-        value = member->operands[0];
+        way.push_back(member->operands[0]);
         break;
       case OpKind::kBinary:
-        // Casts in between give members that are no products.
-        return member->attr<BinaryAttr>().kind == BinaryKind::kMul;
+        if (member->attr<BinaryAttr>().kind != BinaryKind::kMul) return false;
+        product = true;
+        break;
       default:
         return false;
     }
   }
-  return false;
+  size_t uses = 0;
+  ForEachOp(function.body, [&](const Op& op) {
+    for (ValueId operand : op.operands) uses += std::count(way.begin(), way.end(), operand);
+  });
+  return uses == way.size();
 }
 
 }  // namespace intent::plan

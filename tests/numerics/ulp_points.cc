@@ -80,7 +80,8 @@ Scalars UnaryPoints(DType dtype, size_t count) {
     const ScalarValue at = MakeFloat(dtype, place);
     if (std::isinf(AsDouble(at)) || AsDouble(at) == 0) continue;
     for (int step = -reach; step <= reach; ++step) {
-      points.push_back({dtype, at.bits + static_cast<unsigned __int128>(step)});
+      const uint64_t code = static_cast<uint64_t>(at.bits) + static_cast<uint64_t>(step);
+      points.push_back(cpu::RandomValue(dtype, 0, code));
     }
   }
   const size_t structured = points.size();
