@@ -5,6 +5,7 @@
 
 #include "compiler/diag/check.h"
 #include "compiler/lower/lowerer.h"
+#include "compiler/plan/reshape.h"
 
 namespace intent::lower {
 
@@ -223,55 +224,11 @@ std::vector<Coord> Lowerer::BroadcastCoords(const Type& from, const Type& to,
   return source;
 }
 
-namespace {
-
-// Splits two shapes of equal element count into runs of axes with provably equal products.
-struct AxisRun {
-  int from_begin, from_end, to_begin, to_end;
-};
-std::vector<AxisRun> MatchRuns(const std::vector<Extent>& from, const std::vector<Extent>& to) {
-  std::vector<AxisRun> runs;
-  int i = 0, j = 0;
-  const int n = static_cast<int>(from.size()), m = static_cast<int>(to.size());
-  while (i < n || j < m) {
-    // The shortest pair of prefixes that agree; failing that, all the rest.
-    AxisRun best{i, n, j, m};
-    bool found = false;
-    for (int total = 1; total <= (n - i) + (m - j) && !found; ++total) {
-      for (int p = std::max(0, total - (m - j)); p <= std::min(total, n - i) && !found; ++p) {
-        const int q = total - p;
-        Extent a(1), c(1);
-        for (int k = 0; k < p; ++k) a = a * from[i + k];
-        for (int k = 0; k < q; ++k) c = c * to[j + k];
-        if (a == c) {
-          best = {i, i + p, j, j + q};
-          found = true;
-        }
-      }
-    }
-    runs.push_back(best);
-    i = best.from_end;
-    j = best.to_end;
-  }
-  return runs;
-}
-
-}  // namespace
-
-bool SplitsOnly(const std::vector<Extent>& from, const std::vector<Extent>& to) {
-  for (const AxisRun& run : MatchRuns(from, to)) {
-    int wide = 0;
-    for (int i = run.from_begin; i < run.from_end; ++i) wide += from[i].IsConstant(1) ? 0 : 1;
-    if (wide > 1) return false;
-  }
-  return true;
-}
-
 std::vector<Coord> Lowerer::ReshapeCoords(const Tensor& tensor, const std::vector<Extent>& from,
                                           const std::vector<Extent>& to,
                                           const std::vector<Coord>& coords, int32_t lanes) {
   std::vector<Coord> source(from.size(), CoordOf(b().Index(0)));
-  for (const AxisRun& run : MatchRuns(from, to)) {
+  for (const plan::AxisRun& run : plan::MatchRuns(from, to)) {
     // All of the run's coordinate goes to its one axis that is not of extent 1.
     int target = -1;
     for (int i = run.from_begin; i < run.from_end; ++i) {

@@ -3,6 +3,7 @@
 #include "compiler/diag/check.h"
 #include "compiler/driver/intent_call.h"
 #include "compiler/plan/describe.h"
+#include "compiler/plan/reshape.h"
 #include "compiler/tile/fuse_multiply_add.h"
 
 namespace intent::lower {
@@ -480,7 +481,7 @@ void Lowerer::LowerPure(const Op& op) {
                   -1, -1);
       }
     }
-    if (!SplitsOnly(from, type.shape()) && operands[0].kind == Binding::Kind::kTensor) {
+    if (!plan::SplitsOnly(from, type.shape()) && operands[0].kind == Binding::Kind::kTensor) {
       const TensorPtr dense = EnsureDense(operands[0]);
       const std::vector<Id> extents = ExtentIds(type.shape());
       Bind(op.result, Binding::OfTensor(NewStrided(type.dtype(), extents, dense->base,

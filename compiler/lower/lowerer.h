@@ -42,10 +42,6 @@ struct SymbolicCoord {
   } lane = Lane::kUniform;  // along the vector axis
 };
 
-// True if a row-major reshape only splits axes (and moves axes of extent 1): coordinates then need
-// no division.
-bool SplitsOnly(const std::vector<Extent>& from, const std::vector<Extent>& to);
-
 class Lowerer {
  public:
   Lowerer(const Module& module, const LowerOptions& options);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/plan/reshape.h"
+
 namespace intent::plan {
 namespace {
 
@@ -131,6 +133,11 @@ class Planner {
     }
   }
 
+  // Products, and what is taken out of them, are other names of their members.
+  bool CanBeMemory(const Op& op) const {
+    return op.kind != OpKind::kExtract && function_.type(op.result).IsTensor();
+  }
+
   // Size and cost of the lazy expression under each value, were nothing shared.
   void Measure() {
     for (const Block* block : blocks_) {
@@ -151,8 +158,9 @@ class Planner {
           cost.expensive |= found->second.expensive;
           cost.depth = std::max(cost.depth, found->second.depth + 1);
         }
-        if (options_.materialize_all || cost.depth > options_.max_expression ||
-            cost.members.size() > static_cast<size_t>(options_.max_expression)) {
+        const bool deep = cost.depth > options_.max_expression ||
+                          cost.members.size() > static_cast<size_t>(options_.max_expression);
+        if ((options_.materialize_all || deep) && CanBeMemory(*op)) {
           plan_->materialize[op->result] =
               options_.materialize_all ? MemoryReason::kPlain : MemoryReason::kLarge;
           continue;
@@ -196,10 +204,7 @@ class Planner {
           }
         }
         const auto cost = cost_.find(op->result);
-        if (cost == cost_.end() || op->kind == OpKind::kExtract ||
-            !function_.type(op->result).IsTensor()) {
-          continue;
-        }
+        if (cost == cost_.end() || !CanBeMemory(*op)) continue;
         // What a callback does with its slices is not known here.
         const bool sliced =
             std::any_of(mine.begin(), mine.end(), [](const Op* root) { return IsRegionOp(*root); });
@@ -327,6 +332,10 @@ class Planner {
         if (RowAxis(op.operands[i], *group, block) != kIndependent) return false;
       }
     } else if (IsLazy(function_, op) && plan_->materialize.contains(op.result)) {
+      // A load keeps its place among the writes, which rows run in another order.
+      if (InfoOf(op.kind).effect == Effect::kRead || SetUpReadsRows(op, *group, block)) {
+        return false;
+      }
       value = op.result;
       shape = function_.type(op.result).shape();
     } else {
@@ -406,9 +415,9 @@ class Planner {
       }
       if (effect != Effect::kPure || !op.regions.empty()) break;
       if (IsLazy(function_, op)) {
-        // Memory that is no stage is filled before the group runs.
-        if (plan_->materialize.contains(op.result) && RowAxisOf(op, group, block) != kIndependent)
-          break;
+        // One that is no stage and becomes memory does so before the first row.
+        const bool early = plan_->materialize.contains(op.result);
+        if (SetUpReadsRows(op, group, block) || (early && FollowsRows(op, 0, group, block))) break;
         continue;
       }
       // Scalars and other structured operations must not need anything of the group.
@@ -418,6 +427,25 @@ class Planner {
         break;
     }
     return group;
+  }
+
+  // Every operation of a group is set up before the first row. Most lazy ones read nothing then,
+  // but a reshape through memory and the guards of an index do.
+  bool SetUpReadsRows(const Op& op, const RowGroup& group, const Block& block) {
+    if (op.kind == OpKind::kReshape) {
+      const Type& from = function_.type(op.operands[0]);
+      return !SplitsOnly(from.shape(), function_.type(op.result).shape()) &&
+             FollowsRows(op, 0, group, block);
+    }
+    return op.kind == OpKind::kGather && FollowsRows(op, 1, group, block);
+  }
+
+  // Whether any operand from `first` on is not independent of the group.
+  bool FollowsRows(const Op& op, size_t first, const RowGroup& group, const Block& block) {
+    for (size_t i = first; i < op.operands.size(); ++i) {
+      if (RowAxis(op.operands[i], group, block) != kIndependent) return true;
+    }
+    return false;
   }
 
   const Parameter* ViewOf(ValueId value) const {

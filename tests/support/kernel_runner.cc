@@ -178,6 +178,10 @@ const std::vector<Way>& AllWays() {
     plain.lowering.fuse_multiply_add = false;
     ways.push_back(plain);
     for (int bits : {0, 128, 256, 512}) ways.push_back(TileWay(bits));
+    Way unfused = TileWay(256);
+    unfused.name += ", everything in memory";
+    unfused.lowering.materialize_all = true;
+    ways.push_back(unfused);
     const std::vector<std::string> targets = cpu::RunnableTargets();
     // Compiling is what takes time: each level of optimisation once, each target at its best.
     ways.push_back(CompiledWay(targets.front(), 0, 1));
