@@ -114,6 +114,11 @@ TEST(Cast, FloatsTruncateAndInvalidInputIsSomeValue) {
     }
   }
   EXPECT_TRUE(IsValidCast(MakeFloat(DType::kF64, -0x1p63), DType::kI64));
+  EXPECT_TRUE(IsValidCast(MakeInteger(DType::kI32, -448), DType::kF8E4M3FN));
+  EXPECT_FALSE(IsValidCast(MakeInteger(DType::kI32, 449), DType::kF8E4M3FN));
+  EXPECT_TRUE(IsValidCast(MakeInteger(DType::kI64, 1000000), DType::kF16));
+  EXPECT_FALSE(IsValidCast(MakeInteger(DType::kI8, 0), DType::kF8E8M0FNU));
+  EXPECT_TRUE(IsValidCast(MakeInteger(DType::kI8, 3), DType::kF8E8M0FNU));
   EXPECT_FALSE(IsValidCast(MakeFloat(DType::kF64, 0x1p63), DType::kI64));
   EXPECT_EQ(AsInteger(EvalCast(MakeFloat(DType::kF64, -0x1p63), DType::kI64)), -(Int128{1} << 63));
 }

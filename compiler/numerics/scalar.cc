@@ -129,15 +129,16 @@ void StoreScalar(const ScalarValue& x, void* address) {
 }
 
 bool IsValidCast(const ScalarValue& x, DType to) {
-  if (!IsFloat(x.dtype) || to == DType::kBool) return true;
+  if (to == DType::kBool) return true;
   const double value = AsDouble(x);
   if (IsFloat(to)) {
     const FloatFormat format = FormatOf(to);
     if (value != value) return format.nan_code != 0;
-    if (!format.has_sign && std::signbit(value)) return false;
+    if (!format.has_zero && !(value > 0)) return false;
     const double greatest = DecodeToDouble(format, format.max_code);
     return format.has_infinity || std::fabs(value) <= greatest;
   }
+  if (!IsFloat(x.dtype)) return true;
   if (!(std::fabs(value) <= std::numeric_limits<double>::max())) return false;
   const double whole = std::trunc(value);
   // One above the greatest value is a power of two, hence exact; so is the lowest value.

@@ -180,6 +180,12 @@ TEST_P(CastOracle, Interpreter) {
       }
     }
     Check("interpreter", c, xs, got);
+    if (c.conversion != Conversion::kCast) continue;
+    // What has no meaning is known as invalid.
+    for (const ScalarValue& x : xs) {
+      if (!oracle::Cast(GetParam(), c.to, x.bits).any) continue;
+      ASSERT_FALSE(IsValidCast(x, c.to)) << Hex(x.bits) << " to " << DTypeName(c.to);
+    }
   }
 }
 
