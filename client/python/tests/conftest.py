@@ -2,9 +2,13 @@
 
 import importlib.util
 import itertools
+import subprocess
+import sys
 import textwrap
 
+import fake_service
 import pytest
+from fake_service import TEXT, serve
 
 import intent
 
@@ -57,3 +61,32 @@ def error_of(refused):
         return found[0]
 
     return check
+
+
+@pytest.fixture
+def service(tmp_path):
+    server, servicer = serve(f"unix:{tmp_path}/s.sock")
+    yield servicer
+    server.stop(None)
+
+
+@pytest.fixture
+def daemon_process(tmp_path):
+    """The address of such a service in a process of its own: no fork of this one has its threads."""
+    address = f"unix:{tmp_path}/d.sock"
+    command = [sys.executable, fake_service.__file__, address]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        yield address
+        process.stdin.close()
+
+
+@pytest.fixture
+def build(author, service):
+    module = author(TEXT)
+
+    def make(**options):
+        return intent.compile(module.kernel, compiler=intent.Compiler(service.address), **options)
+
+    make.module = module
+    return make

@@ -13,7 +13,16 @@
 Importing the package starts nothing; the compile service is found or started by the first compile.
 """
 
-from .errors import CompileError, Diagnostic, IntentError, Note, RunError, ServiceError
+from .errors import (
+    CompileError,
+    CompileErrors,
+    Diagnostic,
+    IntentError,
+    LoadError,
+    Note,
+    RunError,
+    ServiceError,
+)
 from .kernel import fn, kernel
 from .options import CompileOptions, CpuTarget, CudaTarget, InterpreterTarget
 
@@ -25,8 +34,11 @@ _LATER = {
     "Compiler": "client",
     "Generated": "artifact",
     "compile": "compiling",
+    "compile_async": "compiling",
+    "compile_many": "many",
     "generate": "compiling",
     "interpret": "interpreting",
+    "load": "container",
     "lower": "compiling",
 }
 
@@ -48,6 +60,7 @@ def __dir__():
 __all__ = [
     "Artifact",
     "CompileError",
+    "CompileErrors",
     "CompileOptions",
     "Compiler",
     "CpuTarget",
@@ -56,13 +69,17 @@ __all__ = [
     "Generated",
     "IntentError",
     "InterpreterTarget",
+    "LoadError",
     "Note",
     "RunError",
     "ServiceError",
     "compile",
+    "compile_async",
+    "compile_many",
     "fn",
     "generate",
     "interpret",
     "kernel",
+    "load",
     "lower",
 ]

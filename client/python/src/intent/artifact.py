@@ -13,46 +13,84 @@ CHUNK_BYTES = 1 << 20
 KEY_PAYLOADS = ("object", "cubin", "ptx")
 
 
+class _Made:
+    """What a service made for a request; never changed, so that threads see all of one compile."""
+
+    def __init__(self, reply, payloads=None):
+        from intent_proto.compile.v1 import compile_pb2
+
+        self.reply = reply  # an intent.compile.v1.Artifact
+        self.manifest = compile_pb2.Manifest.FromString(reply.manifest)
+        inline = {p.name: p.data for p in reply.payloads if len(p.data) == p.size}
+        self.payloads: dict[str, bytes] = inline if payloads is None else payloads  # grows by what is fetched
+
+
 class Generated:
     """IR and generated source of a kernel for a target."""
 
-    def __init__(self, kernel, trace, compiler, request):
+    def __init__(self, kernel, trace, compiler, request, made=None):
         self._kernel = kernel
         self._trace = trace
-        self._compiler = compiler
+        self._given = compiler  # an intent.Compiler, or what `resolve` makes one of at the first use
         self._request = request
-        self._reply = None  # an intent.compile.v1.Artifact
-        self._payloads: dict[str, bytes] = {}
-        self._manifest: Any = None
+        self._made: Any = made
+        self._required: bytes | None = None  # the id that a further compile must give
         self._ordinals: list[int] | None = None  # see _own
+
+    @property
+    def _compiler(self):
+        from . import client
+
+        if not isinstance(self._given, client.Compiler):
+            self._given = client.resolve(self._given)
+        return self._given
+
+    def at(self, compiler):
+        """The same, with the service that makes it: an intent.Compiler, an address or None."""
+        from . import client
+
+        self._given = client.resolve(compiler)
+        return self
 
     def compiled(self):
         """Compiles; called once more when the service has forgotten the artifact."""
+        return self._take(self._compiler.compile(self._request))
+
+    def _take(self, response):
+        """Becomes what a CompileResponse holds."""
         from .compiling import diagnostics_of
 
-        response = self._compiler.compile(self._request)
         if response.WhichOneof("outcome") != "artifact":
             raise CompileError(diagnostics_of(self._trace, response.diagnostics))
-        self._reply = response.artifact
-        self._payloads = {p.name: p.data for p in self._reply.payloads if len(p.data) == p.size}
-        self._manifest = None
+        reply = response.artifact
+        if self._required is not None and reply.id != self._required:
+            raise ServiceError(
+                f"{self._compiler.address}: this service makes another artifact of the kernel than the one that was saved",
+                status="FAILED_PRECONDITION",
+                advice="its compiler is of another version: compile the kernel again, or take what it makes with "
+                "intent.load(path, exact=False)",
+            )
+        kept = self._made.payloads if self._made and self._made.reply.id == reply.id else None
+        self._made = _Made(reply, kept)
         return self
+
+    def save(self, path) -> None:
+        """Write the artifact to a file that `intent.load` reads: what was made, and how to make it again."""
+        from . import container
+
+        container.save(self, path)
 
     # What was made.
 
     @property
     def id(self) -> bytes:
         """Names the artifact to its daemon."""
-        return self._reply.id
+        return self._made.reply.id
 
     @property
     def manifest(self):
         """The artifact's intent.compile.v1.Manifest."""
-        if self._manifest is None:
-            from intent_proto.compile.v1 import compile_pb2
-
-            self._manifest = compile_pb2.Manifest.FromString(self._reply.manifest)
-        return self._manifest
+        return self._made.manifest
 
     @property
     def target(self) -> str:
@@ -61,16 +99,17 @@ class Generated:
 
     @property
     def payload_names(self) -> list[str]:
-        return [p.name for p in self._reply.payloads]
+        return [p.name for p in self._made.reply.payloads]
 
     def payload(self, name: str) -> bytes:
         """A payload of the artifact, fetched at its first use."""
-        if name not in self._payloads:
+        made = self._made
+        if name not in made.payloads:
             if name not in self.payload_names:
                 have = ", ".join(self.payload_names) or "none"
                 raise KeyError(f"the artifact has no payload {name!r}; it has: {have}")
-            self._payloads[name] = self._again(lambda: self._compiler.payload(self.id, name))
-        return self._payloads[name]
+            made.payloads[name] = self._again(lambda: self._compiler.payload(self.id, name))
+        return made.payloads[name]
 
     def _again(self, call):
         """Makes a call that names the artifact; compiles once more if the service has forgotten it."""
@@ -115,30 +154,34 @@ class Generated:
     def _own(self, ordinal: int) -> int:
         """The traced module's ordinal of an operation that the artifact names: artifacts are shared
         between equivalent modules and count in the canonical one."""
+        ordinals = self._own_ordinals()
+        return ordinals[ordinal] if ordinal < len(ordinals) else ordinal
+
+    def _own_ordinals(self) -> list[int]:
         if self._ordinals is None:
             from . import _core
 
             bindings = [_binding(b) for b in self._request.bindings]
             self._ordinals = _core.ordinals(self._trace.program, bindings)
-        return self._ordinals[ordinal] if ordinal < len(self._ordinals) else ordinal
+        return self._ordinals
 
     @property
     def timings(self) -> dict[str, float]:
         """Seconds by stage of the compile that made the artifact; also when it came from a cache."""
         totals: dict[str, float] = {}
-        for time in self._reply.times:
+        for time in self._made.reply.times:
             totals[time.stage] = totals.get(time.stage, 0.0) + time.nanoseconds / 1e9
         return totals
 
     @property
     def cache(self) -> dict:
         """{"hit": bool, "where": "compiled", "memory", "disk", "remote" or "joined", "canonical": bool}."""
-        info = self._reply.cache
+        info = self._made.reply.cache
         where = info.Where.Name(info.where).removeprefix("WHERE_").lower()
         return {"hit": where in ("memory", "disk", "remote"), "where": where, "canonical": info.canonical}
 
     def __repr__(self) -> str:
-        return f"<intent.{type(self).__name__} {self._kernel.function.__qualname__} for {self.target}>"
+        return f"<intent.{type(self).__name__} {self._kernel.name} for {self.target}>"
 
     def _repr_html_(self) -> str:
         from . import display
@@ -171,6 +214,12 @@ class Artifact(Generated):
         full = complete(self.parameters, args)
         self._execute(marshal.lay_out(self.parameters, full))
         return results(self.parameters, full)
+
+    async def run_async(self, *args):
+        """`run`, awaited: the event loop goes on meanwhile."""
+        from . import asynchronous
+
+        return await asynchronous.call(self.run, *args)
 
     def prepare(self, *args, outputs=()) -> Prepared:
         """Check and bind arguments without running; `outputs` are the Out arrays, made when left out."""
@@ -231,9 +280,13 @@ class Artifact(Generated):
                     chunk = execute_pb2.Chunk(allocation=position, offset=offset, data=data)
                     yield execute_pb2.ExecuteStreamRequest(chunk=chunk)
 
+        return self._compiler.execute_stream(parts, lambda replies: self._contents(call, replies))
+
+    def _contents(self, call, replies) -> dict:
+        """The contents by allocation that a stream of replies brings."""
         results: dict[int, bytearray] = {}
         missing: dict[int, int] = {}
-        for part in self._compiler.execute_stream(parts()):
+        for part in replies:
             if part.WhichOneof("part") == "response":
                 self._check(self._in_own_terms(part.response))
                 for allocation in part.response.completed.allocations:
@@ -327,6 +380,12 @@ class Prepared:
         """Run once with the arrays' present contents."""
         self._artifact._execute(self._call)
 
+    async def launch_async(self) -> None:
+        """`launch`, awaited: the event loop goes on meanwhile."""
+        from . import asynchronous
+
+        await asynchronous.call(self.launch)
+
     def result(self):
         """The Out arrays: None, the one, or a tuple in declaration order."""
         return results(self._artifact.parameters, self._arguments)
@@ -347,6 +406,7 @@ def complete(parameters, args, outputs=()) -> list:
         for p, value, out in zip(parameters, full, is_out)
     ]
     symbols = marshal.bind_shapes(parameters, arrays)
+    full = [value if array is None else array for value, array in zip(full, arrays)]
     given = iter(outputs)
     for position, out in enumerate(is_out):
         if out:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from . import frontend
+from . import asynchronous, frontend
 from .artifact import Artifact, Generated
 from .errors import CompileError, Diagnostic
 from .frontend.signature import check_binding
 from .frontend.tracer import unbound
-from .kernel import Kernel
+from .kernel import Kernel, Specialized, bound
 from .options import CompileOptions, CpuTarget
 
 
-def lower(kernel: Kernel, *, constexprs=None) -> frontend.Trace:
+def lower(kernel: Kernel | Specialized, *, constexprs=None) -> frontend.Trace:
     """Trace a kernel without compiling it: the result's `program.text` is its KIR."""
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"an @intent.kernel is needed, not {type(kernel).__name__}")
-    return frontend.trace(kernel, dict(constexprs or {}))
+    kernel, bindings = bound(kernel, constexprs)
+    return frontend.trace(kernel, bindings)
 
 
-def compile(kernel: Kernel, *, compiler=None, target=None, constexprs=None, options=None) -> Artifact:
+def compile(
+    kernel: Kernel | Specialized, *, compiler=None, target=None, constexprs=None, options=None
+) -> Artifact:
     """Compile a kernel; the artifact is called with the kernel's runtime arguments.
 
     `compiler` is an intent.Compiler or an address; without one, INTENT_COMPILER, else a daemon of
@@ -27,23 +28,38 @@ def compile(kernel: Kernel, *, compiler=None, target=None, constexprs=None, opti
 
     Raises CompileError for mistakes in the kernel and ServiceError where the service fails.
     """
-    return _compile(Artifact, kernel, compiler, target, constexprs, options)
+    artifact = prepare(Artifact, kernel, target, constexprs, options)
+    return artifact.at(compiler).compiled()
 
 
-def generate(kernel: Kernel, *, compiler=None, target=None, constexprs=None, options=None) -> Generated:
+async def compile_async(
+    kernel: Kernel | Specialized, *, compiler=None, target=None, constexprs=None, options=None
+) -> Artifact:
+    """`compile`, awaited: the event loop goes on meanwhile.
+
+    A task that is cancelled stops waiting; the compile itself ends in the background.
+    """
+    return await asynchronous.call(
+        compile, kernel, compiler=compiler, target=target, constexprs=constexprs, options=options
+    )
+
+
+def generate(
+    kernel: Kernel | Specialized, *, compiler=None, target=None, constexprs=None, options=None
+) -> Generated:
     """Compile a kernel for its IR and generated source only; nothing is loaded or run."""
-    return _compile(Generated, kernel, compiler, target, constexprs, options, keep_source=True)
+    generated = prepare(Generated, kernel, target, constexprs, options, keep_source=True)
+    return generated.at(compiler).compiled()
 
 
-def _compile(kind, kernel, compiler, target, constexprs, options, keep_source=False):
-    from . import client
-
-    bindings = dict(constexprs or {})
-    trace = lower(kernel, constexprs=bindings)
+def prepare(kind, kernel, target, constexprs, options, keep_source=False):
+    """A `kind` (Artifact or Generated) that has its request but is not compiled yet. Raises CompileError."""
+    kernel, bindings = bound(kernel, constexprs)
+    trace = frontend.trace(kernel, bindings)
     target = CpuTarget() if target is None else target
     options = CompileOptions() if options is None else options
     request = make_request(kernel, trace, bindings, target, options, keep_source)
-    return kind(kernel, trace, client.resolve(compiler), request).compiled()
+    return kind(kernel, trace, None, request)
 
 
 def make_request(kernel, trace, bindings, target, options, keep_source=False):

@@ -83,6 +83,25 @@ class CompileError(IntentError):
         return [f"{type(self).__name__}: {len(self.diagnostics)} found", str(self), _advice(codes)]
 
 
+class CompileErrors(CompileError):
+    """What went wrong with some kernels of `intent.compile_many`.
+
+    `errors` has (position among the kernels, its CompileError or ServiceError) for each that failed,
+    `artifacts` the others' artifacts at their positions and None at those.
+    """
+
+    def __init__(self, errors, artifacts):
+        self.errors = tuple(errors)
+        self.artifacts = list(artifacts)
+        super().__init__(d for _, error in self.errors for d in getattr(error, "diagnostics", ()))
+        count = f"{len(self.errors)} of {len(self.artifacts)} kernels failed"
+        self.args = ("\n".join([count, *(f"[{position}] {error}" for position, error in self.errors)]),)
+
+
+class LoadError(IntentError):
+    """A file does not hold an artifact that this package can load."""
+
+
 class RunError(IntentError):
     """A kernel ended with an error, for example an access out of bounds.
 

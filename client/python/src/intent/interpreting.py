@@ -7,6 +7,7 @@ from . import marshal
 from .artifact import complete, results
 from .compiling import lower
 from .errors import CompileError, RunError
+from .kernel import bound
 
 
 def interpret(kernel, *args, constexprs=None):
@@ -14,7 +15,7 @@ def interpret(kernel, *args, constexprs=None):
 
     Slow and exact; arrays are read and written where they lie.
     """
-    bindings = dict(constexprs or {})
+    kernel, bindings = bound(kernel, constexprs)
     trace = lower(kernel, constexprs=bindings)
     parameters = tuple(p for p in trace.parameters if p.kind != "constexpr")
     full = complete(parameters, args)

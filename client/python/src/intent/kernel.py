@@ -40,6 +40,10 @@ class Definition:
             self.lines, self.first_line = [], function.__code__.co_firstlineno
             self._problem = str(error)
 
+    @property
+    def name(self) -> str:
+        return self.function.__qualname__
+
     def tree(self) -> ast.FunctionDef:
         """The function's syntax tree; its lines and columns are those of the file."""
         if self._tree is None:
@@ -124,10 +128,50 @@ class Kernel(Definition):
         super().__init__(function, source)
         self.traces: list = []  # what frontend.trace made of it, with what that depends on
 
+    def specialize(self, /, **constexprs) -> Specialized:
+        """The kernel with constexpr parameters bound, to be compiled in its place."""
+        return Specialized(self, constexprs)
+
     def __call__(self, *args, **kwargs):
         raise TypeError(
             f"{self.function.__qualname__} is an @intent.kernel: compile it with intent.compile and call the artifact"
         )
+
+
+class Specialized:
+    """A kernel with bound constexpr parameters, made by `Kernel.specialize`.
+
+    Names and values are checked when it is compiled, where an error can name the kernel's line.
+    """
+
+    def __init__(self, kernel: Kernel, constexprs: dict):
+        self.kernel = kernel
+        self.constexprs = types.MappingProxyType(dict(constexprs))
+
+    def specialize(self, /, **constexprs) -> Specialized:
+        """The same with more parameters bound; a value given here replaces an earlier one."""
+        return Specialized(self.kernel, {**self.constexprs, **constexprs})
+
+    @property
+    def name(self) -> str:
+        bound = ", ".join(f"{name}={value}" for name, value in self.constexprs.items())
+        return f"{self.kernel.name}({bound})"
+
+    def __call__(self, *args, **kwargs):
+        return self.kernel(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<intent.kernel {self.name}>"
+
+
+def bound(kernel, constexprs) -> tuple[Kernel, dict]:
+    """The kernel that is meant, and all its bindings; those of `constexprs` come last. Raises TypeError."""
+    bindings = dict(constexprs or {})
+    if isinstance(kernel, Specialized):
+        kernel, bindings = kernel.kernel, {**kernel.constexprs, **bindings}
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"an @intent.kernel is needed, not {type(kernel).__name__}")
+    return kernel, bindings
 
 
 def _decorate(kind, function, source):

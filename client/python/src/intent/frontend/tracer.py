@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from dataclasses import dataclass
@@ -17,6 +18,14 @@ RECURSION = 10_000 if sys.version_info >= (3, 11) else 3_000
 
 # One trace at a time: tracing is all Python, and the recursion limit is the whole process's.
 _tracing = threading.Lock()
+
+
+def _after_fork():
+    global _tracing
+    _tracing = threading.Lock()  # whoever held it is not in the child
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 @dataclass(frozen=True)
