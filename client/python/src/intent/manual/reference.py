@@ -69,5 +69,5 @@ def _parameter(name, access, dtype, shape):
     if not access:
         return f"{name}: I.{dtype}"
     extents = [e.strip() for e in shape.split(",") if e.strip()]
-    parts = "".join(f"{e}, " if e.isdigit() else f'"{e}", ' for e in extents)
-    return f"{name}: I.{access}[I.{dtype}, ({parts})]"
+    parts = [e if e.isdigit() else f'"{e}"' for e in extents]
+    return f"{name}: I.{access}[I.{dtype}, ({', '.join(parts)}{',' if len(parts) == 1 else ''})]"
