@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from . import dlpack
 from .numbers import Misfit, accepts, numpy_dtype, scalar_bits
 
 ALIGNMENT = 64  # of an allocation's start, here and there
@@ -104,10 +105,7 @@ def as_array(parameter, value) -> np.ndarray:
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{parameter.name} takes a plain array, not a masked one")
     if not isinstance(value, np.ndarray):
-        try:
-            value = np.asarray(value)
-        except Exception as error:
-            raise TypeError(f"{parameter.name} takes an array, not {type(value).__name__}: {error}") from None
+        value = _foreign_array(parameter, value)
     name = parameter.name
     if not value.dtype.isnative:
         raise TypeError(f"{name}: the array's byte order is not this machine's")
@@ -123,6 +121,47 @@ def as_array(parameter, value) -> np.ndarray:
                 f"{name}: the stride of axis {axis}, {stride} bytes, is no multiple of the item size"
             )
     return value
+
+
+def _foreign_array(parameter, value) -> np.ndarray:
+    """The memory of another library's array, or of a buffer."""
+    name, kind = parameter.name, type(value).__name__
+    try:
+        elsewhere = dlpack.device(value) if hasattr(value, "__dlpack_device__") else None
+        if elsewhere is None and hasattr(value, "__cuda_array_interface__"):
+            elsewhere = "a CUDA GPU"
+        if elsewhere:
+            raise TypeError(f"the memory of this {kind} is on {elsewhere}; copy it to the host first")
+        if hasattr(value, "__array_interface__"):
+            return np.asarray(value)
+        if hasattr(value, "__dlpack__"):
+            array, said = dlpack.array(value)
+            if parameter.access != "In" and not said and not _promises_writes(value):
+                array.flags.writeable = False
+            return array
+        try:
+            return np.asarray(memoryview(value))
+        except TypeError:
+            if not hasattr(value, "__array__"):
+                raise TypeError(f"it is {kind}") from None
+        if parameter.access != "In":
+            raise TypeError(
+                f"it is written to, and this {kind} lends no memory of its own "
+                "(by DLPack, __array_interface__ or the buffer protocol)"
+            )
+        return np.asarray(value)
+    except Exception as error:  # whatever the other library's code raises
+        raise TypeError(f"{name} takes an array, not {kind}: {error}") from None
+
+
+def _promises_writes(value) -> bool:
+    """Whether an exporter that cannot mark DLPack memory as read-only has it marked elsewhere."""
+    if not hasattr(value, "__array__"):
+        return True
+    try:
+        return np.asarray(value).flags.writeable
+    except Exception:  # it has element types that NumPy lacks
+        return True
 
 
 def lay_out(parameters, values) -> Call:
