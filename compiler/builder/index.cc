@@ -120,8 +120,8 @@ std::optional<KernelBuilder::State::Relation> KernelBuilder::State::Index(
   const size_t rank = source.shape().size();
   if (axes > rank) {
     Fail(DiagnosticCode::kRankMismatch,
-         std::to_string(axes) + " indices for the " + std::to_string(rank) +
-             (rank == 1 ? " axis of " : " axes of ") + Describe(source) +
+         std::to_string(axes) + (axes == 1 ? " index" : " indices") + " for the " +
+             std::to_string(rank) + (rank == 1 ? " axis of " : " axes of ") + Describe(source) +
              "; a slice stands for an existing axis, None makes a new one");
     return std::nullopt;
   }

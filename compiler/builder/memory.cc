@@ -73,7 +73,8 @@ bool KernelBuilder::State::CheckWritable(const Operand& resource, const char* wh
   const Type& type = TypeOf(resource.value());
   if (!type.IsView() || type.access() != Access::kIn) return true;
   Fail(DiagnosticCode::kReadOnly,
-       "an In view is read-only and cannot be written: " + Describe(type));
+       "an In view is read-only and cannot be written: " + Describe(type) +
+           "; declare it InOut, or write to an Out view");
   return false;
 }
 

@@ -279,7 +279,13 @@ std::variant<ConstexprType, std::string> InferConstexpr(ConstexprOp op,
 std::variant<ConstexprValue, std::string> EvalConstexpr(ConstexprOp op,
                                                         std::span<const ConstexprValue> operands) {
   const auto failure = [&]() -> std::string {
-    return "constexpr " + std::string(OpText(op)) + " overflows or is undefined";
+    std::string text = "constexpr " + std::string(OpText(op));
+    if (operands.size() == 2 && operands[0].kind == ConstexprKind::kInt &&
+        operands[1].kind == ConstexprKind::kInt) {
+      text += " of " + std::to_string(operands[0].int_value) + " and " +
+              std::to_string(operands[1].int_value);
+    }
+    return text + " overflows or is undefined";
   };
   const ConstexprValue& a = operands[0];
   switch (op) {

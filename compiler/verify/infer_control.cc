@@ -48,7 +48,10 @@ bool Inference::CheckYields(size_t index, const std::vector<Type>& expected, Dia
   for (size_t i = 0; i < expected.size(); ++i) {
     if (yields[i] == expected[i]) continue;
     Fail(code, std::string(what) + " gives " + Text(yields[i]) + " where " + Text(expected[i]) +
-                   " is needed");
+                   " is needed" +
+                   (code == DiagnosticCode::kCombineSchema
+                        ? "; identity, arguments and result of a combine have one type"
+                        : ""));
     ok = false;
   }
   return ok;

@@ -70,7 +70,8 @@ std::optional<Type> Inference::Domain() {
   }
   const Extent step = context_.extents.Of(op_.operands[2]);
   if ((Extent(0) - step).ProvablyNonNegative()) {
-    return Fail(DiagnosticCode::kBadExtent, "the step of a domain is positive, not " + Text(step));
+    return Fail(DiagnosticCode::kBadExtent, "the step of a domain is positive, not " + Text(step) +
+                                                "; run forwards and reverse the coordinate");
   }
   const Extent begin = context_.extents.Of(op_.operands[0]);
   const Extent end = context_.extents.Of(op_.operands[1]);

@@ -218,7 +218,8 @@ std::optional<Type> Inference::Atomic() {
       (op_.kind == OpKind::kAtomicStore && attr.order != MemoryOrder::kRelaxed &&
        attr.order != MemoryOrder::kRelease)) {
     return Fail(DiagnosticCode::kAtomicOrder,
-                "order " + std::string(NameOf(attr.order)) + " is not allowed for " + Name());
+                "order " + std::string(NameOf(attr.order)) + " is not allowed for " + Name() +
+                    ", which is relaxed or " + (load ? "acquire" : "release"));
   }
   if (!AtomicDType(op_.kind, attr.rmw, target.dtype())) {
     const std::string what =

@@ -97,7 +97,10 @@ const char* Says(Domain domain) {
 std::string NotDefined(std::string_view name, Domain domain, DType dtype) {
   std::string text = std::string(name) + " is defined for " + Says(domain) + ", not " +
                      std::string(DTypeName(dtype));
-  if (domain == Domain::kFloat && IsInteger(dtype)) text += "; cast to a float dtype first";
+  if (domain == Domain::kFloat && IsInteger(dtype)) {
+    text += name == "division" ? "; `//` divides integers, or cast to a float dtype first"
+                               : "; cast to a float dtype first";
+  }
   return text;
 }
 

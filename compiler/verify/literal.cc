@@ -113,7 +113,9 @@ std::string LiteralMismatch(const Literal& literal, DType dtype) {
   std::string text = "literal " + LiteralText(literal) + " is not representable in " +
                      std::string(DTypeName(dtype));
   if (literal.kind == Literal::Kind::kFloat && IsInteger(dtype)) {
-    text += "; a float literal never becomes an integer";
+    text += "; a float literal never becomes an integer: cast the other side to a float dtype";
+  } else {
+    text += "; cast the other side to a dtype that holds it";
   }
   return text;
 }

@@ -92,7 +92,9 @@ void CheckPurity(const Function& function, const std::vector<bool>& impure, Diag
       Diagnostic& error =
           sink->Error(DiagnosticCode::kImpure, op.ordinal,
                       std::string(InfoOf(op.kind).name) + " is an effect; the callbacks of " +
-                          std::string(InfoOf(owner).name) + " (combine, summarize, emit) are pure");
+                          std::string(InfoOf(owner).name) +
+                          " (combine, summarize, emit) are pure: they compute with "
+                          "values, without storage");
       error.notes.push_back({callbacks.back()->ordinal, "the callback belongs to this operation"});
     }
   }

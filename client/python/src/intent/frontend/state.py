@@ -195,7 +195,8 @@ class State:
         """A leaf for the builder; domains, products and the like are refused."""
         if is_leaf(value):
             return value
-        self.fail("E0204", f"{what} must be a scalar or tensor, not {self.describe(value)}", node)
+        hint = {tuple: "; unpack it, or take a component", Record: "; read one of its fields"}.get(type(value), "")
+        self.fail("E0204", f"{what} must be a scalar or tensor, not {self.describe(value)}{hint}", node)
 
     def index_operand(self, value, what: str, node):
         """A leaf in a place for integers; constants lose their dtype there."""

@@ -125,7 +125,8 @@ def unbound(kernel, parameter) -> Diagnostic:
     """The mistake of not binding a constexpr parameter that has no default."""
     return Diagnostic(
         "E0702",
-        f"the constexpr parameter {parameter.name!r} is not bound and has no default",
+        f"the constexpr parameter {parameter.name!r} is not bound and has no default; bind it by "
+        f"constexprs={{{parameter.name!r}: ...}}",
         kernel.file,
         parameter.line,
         parameter.column,
