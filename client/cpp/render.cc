@@ -141,9 +141,18 @@ std::string Render(const compile::v1::Diagnostics& diagnostics, const Sources& s
 
 std::string Render(const execute::v1::RunError& error, const Sources& sources) {
   std::string out;
-  Append(
-      {"error", error.has_ordinal() ? error.ordinal() : kNoOrdinal, {}, Describe(error, sources)},
-      sources, &out);
+  const std::string label =
+      error.code().empty() ? "error" : absl::StrCat("error ", error.code());
+  // A promise about a parameter itself is shown at the parameter.
+  const std::vector<Span>& spans = sources.map.parameter_spans;
+  const bool at_parameter = !error.has_ordinal() && error.has_parameter() &&
+                            !error.code().empty() && error.parameter() < spans.size();
+  Append({label, error.has_ordinal() ? error.ordinal() : kNoOrdinal,
+          at_parameter ? spans[error.parameter()] : Span{}, Describe(error, sources)},
+         sources, &out);
+  if (error.has_other_ordinal()) {
+    Append({"note", error.other_ordinal(), {}, "the other access"}, sources, &out);
+  }
   return out;
 }
 

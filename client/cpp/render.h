@@ -27,8 +27,8 @@ std::string Render(const Diagnostic& diagnostic, const Sources& sources);
 std::string Render(const std::vector<Diagnostic>& diagnostics, const Sources& sources);
 std::string Render(const compile::v1::Diagnostics& diagnostics, const Sources& sources);
 
-// "kernel.kir:4:8: error: index 5 is out of bounds of x, axis 0, which has 4 elements", with the
-// excerpt.
+// "kernel.kir:4:8: error E1101: index 5 is out of bounds of x, axis 0, which has 4 elements", with
+// the excerpt, and the other side of a conflict as a note.
 std::string Render(const execute::v1::RunError& error, const Sources& sources);
 
 }  // namespace intent::client

@@ -108,7 +108,8 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
         .message = "this daemon does not compile for CUDA target " + input.target.ToString()}};
   }
   if (input.target.kind == TargetKind::kInterpreter) {
-    artifact.manifest = MakeManifest(module, input.target, "", InterpreterReport());
+    artifact.manifest =
+        MakeManifest(module, input.target, "", InterpreterReport(), input.options.numerics);
     artifact.payloads.emplace_back("kir", prepared.canonical_kir);
     artifact.times = std::move(prepared.times);
     return artifact;

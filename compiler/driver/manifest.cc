@@ -60,13 +60,17 @@ void FillAxis(wire::Axis* axis, const Extent& extent) {
 }  // namespace
 
 std::string MakeManifest(const Module& module, const Target& target,
-                         const std::string& entry_symbol, const Report& report) {
+                         const std::string& entry_symbol, const Report& report,
+                         Numerics numerics) {
   const Function& kernel = module.kernel_function();
   wire::Manifest manifest;
   manifest.set_target(target.ToString());
   manifest.set_entry_symbol(entry_symbol);
   manifest.set_fingerprint(CompilerFingerprint());
   manifest.set_symbol_count(kernel.symbol_count);
+  if (numerics == Numerics::kRelaxedNormalization) {
+    manifest.set_numerics(wire::NUMERICS_RELAXED_NORMALIZATION);
+  }
   for (const Parameter& parameter : kernel.parameters) {
     wire::Parameter* out = manifest.add_parameters();
     const std::string dtype(DTypeName(parameter.type.dtype()));

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kChunk = 1 << 16;  // members a lifted region handles at once: bounds its memory
 
-// True if the right state wins: the greater value, any NaN, the lowest index among equals.
+// Seed 000 chapter 6: true if the right state wins: the greater value, any NaN, the lowest index
+// among equals.
 template <typename T>
 bool RightWins(T left, int64_t left_index, T right, int64_t right_index) {
   if constexpr (numerics::kIsFloat<T>) {

@@ -1,10 +1,11 @@
-// Contractions (language.md chapter 9). Each result element is a sum in the accumulation type,
-// taken in short serial runs that merge as a balanced tree.
+// Contractions (seed 000 chapters 3, 5.3 and 7, language.md chapter 9). Each result element is a
+// sum in the accumulation type, taken in short serial runs that merge as a balanced tree.
 
 #include <algorithm>
 
 #include "compiler/interp/machine.h"
 #include "compiler/interp/strided.h"
+#include "compiler/interp/text.h"
 #include "compiler/numerics/loops.h"
 #include "compiler/numerics/scalar.h"
 
@@ -104,13 +105,14 @@ Roles RolesOf(const Tensor& tensor, std::vector<int64_t> batch, std::vector<int6
   return roles;
 }
 
-// e2m1 magnitudes by code (seed 000 chapter 7).
+// 7: e2m1 magnitudes by code.
 constexpr double kE2M1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
 
 bool IsE2M1(ScaledFormat format) {
   return format == ScaledFormat::kE2M1E8M0 || format == ScaledFormat::kE2M1E4M3;
 }
 
+// 7: e2m1 has its sign at bit 3, and the earlier element in the low nibble.
 double DecodeElement(const ScalarValue& carrier, ScaledFormat format, int nibble) {
   if (!IsE2M1(format)) {
     return numerics::AsDouble({.dtype = DType::kF8E4M3FN, .bits = carrier.bits});
@@ -119,6 +121,7 @@ double DecodeElement(const ScalarValue& carrier, ScaledFormat format, int nibble
   return (code & 8) != 0 ? -kE2M1[code & 7] : kE2M1[code & 7];
 }
 
+// 7: e8m0 is 2^(code - 127), 255 NaN; otherwise f8e4m3fn.
 double DecodeScale(const ScalarValue& carrier, ScaledFormat format) {
   const bool e8m0 = format == ScaledFormat::kE2M1E8M0 || format == ScaledFormat::kE4M3E8M0;
   return numerics::AsDouble(
@@ -127,7 +130,9 @@ double DecodeScale(const ScalarValue& carrier, ScaledFormat format) {
 
 }  // namespace
 
+// 3, L 9: operands, accumulator and result have dtypes of their own; no members give zero.
 RuntimeValue Machine::Contract(const Op& op) {
+  if (checked_ != nullptr && !CheckRelaxed(op)) return {};
   return ContractTensors(op, Get(op, 0).tensor(), Get(op, 1).tensor(), op.attr<ContractAttr>());
 }
 
@@ -182,10 +187,12 @@ RuntimeValue Machine::ContractTensors(const Op& op, const Tensor& lhs, const Ten
     ContractAll<T>(wide_a.tensor(), wide_b.tensor(), sums.get(), batch, rows, depth, columns,
                    [&] { return Interrupted(op); });
   };
-  if (accumulator == DType::kF32) run.operator()<float>();
-  if (accumulator == DType::kF64) run.operator()<double>();
-  if (accumulator == DType::kI64) run.operator()<uint64_t>();
-  if (accumulator == DType::kI128) run.operator()<unsigned __int128>();
+  if (sums->count() > 0) {
+    if (accumulator == DType::kF32) run.operator()<float>();
+    if (accumulator == DType::kF64) run.operator()<double>();
+    if (accumulator == DType::kI64) run.operator()<uint64_t>();
+    if (accumulator == DType::kI128) run.operator()<unsigned __int128>();
+  }
   if (failed()) return {};
   const RuntimeValue rounded = CastTo(op, TensorPtr(sums), result_dtype);
   if (failed()) return {};
@@ -211,7 +218,7 @@ RuntimeValue Machine::ContractTensors(const Op& op, const Tensor& lhs, const Ten
   return Shaped(ResultType(op), *result);
 }
 
-// Decodes and scales both sides exactly in f64, then contracts over the flattened groups.
+// 7: decodes and scales both sides exactly in f64, then contracts over the flattened groups.
 RuntimeValue Machine::ScaledContract(const Op& op) {
   const ScaledAttr& attr = op.attr<ScaledAttr>();
   const Tensor &lhs = Get(op, 0).tensor(), &lhs_scale = Get(op, 1).tensor();
@@ -224,6 +231,12 @@ RuntimeValue Machine::ScaledContract(const Op& op) {
       rhs_scale.shape() != Shape{columns, groups}) {
     Fail(ErrorKind::kBadShape, op, "carriers and scales of a scaled contraction do not agree");
     return {};
+  }
+  // Beside an extent of zero, groups * size may leave int64.
+  if (rows == 0 || columns == 0) {
+    const auto empty = NewTensor(op, ResultType(op).dtype(), {rows, columns});
+    if (failed()) return {};
+    return TensorPtr(empty);
   }
   auto left = NewTensor(op, DType::kF64, {rows, groups * size});
   if (failed()) return {};
@@ -252,7 +265,7 @@ RuntimeValue Machine::ScaledContract(const Op& op) {
   return ContractTensors(op, *left, *right, ContractAttr{.reduce = {{1, 0}}});
 }
 
-// Spreads the compressed operand over its logical extent, zeros elsewhere, then contracts.
+// 7: spreads the compressed operand over its logical extent, zeros elsewhere, then contracts.
 RuntimeValue Machine::SparseContract(const Op& op) {
   const SparseAttr& attr = op.attr<SparseAttr>();
   const Tensor& compressed = Get(op, 0).tensor();
@@ -267,7 +280,13 @@ RuntimeValue Machine::SparseContract(const Op& op) {
       if (pair.lhs.value == axis) logical = dense.shape()[static_cast<size_t>(pair.rhs.value)];
     }
   }
-  if (!logical) logical = compressed.shape()[static_cast<size_t>(axis)] * 2;
+  if (!logical) {
+    logical = 0;
+    if (__builtin_mul_overflow(compressed.shape()[static_cast<size_t>(axis)], 2, &*logical)) {
+      Fail(ErrorKind::kBadShape, op, "a logical extent beyond 2^63");
+      return {};
+    }
+  }
   Shape shape = compressed.shape();
   const int64_t groups = *logical / group;
   bool agrees = *logical % group == 0 && shape[static_cast<size_t>(axis)] == groups * kept &&
@@ -285,7 +304,9 @@ RuntimeValue Machine::SparseContract(const Op& op) {
   shape[static_cast<size_t>(axis)] = *logical;
   auto spread = NewTensor(op, compressed.dtype(), shape);
   if (failed()) return {};
-  for (int64_t o = 0; o < outer; ++o) {
+  // Beside an extent of zero the others may be of any size.
+  const bool empty = spread->count() == 0;
+  for (int64_t o = 0; !empty && o < outer; ++o) {
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t i = 0; i < inner; ++i) {
         __int128 previous = -1;
@@ -293,7 +314,9 @@ RuntimeValue Machine::SparseContract(const Op& op) {
           const __int128 position = numerics::AsInteger(
               metadata[static_cast<size_t>(k)].tensor().At((o * groups + g) * inner + i));
           if (position <= previous || position >= group) {
-            Fail(ErrorKind::kBadValue, op, "sparse metadata names no increasing position");
+            Fail(ErrorKind::kSparseMetadata, op,
+                 "sparse metadata names position " + Text(position) + " after " + Text(previous) +
+                     " in a group of " + std::to_string(group) + ", group " + std::to_string(g));
             return {};
           }
           previous = position;

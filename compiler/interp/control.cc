@@ -1,5 +1,6 @@
 // Control: blocks, branches, loops and calls (language.md chapter 11).
 
+#include "compiler/interp/checked_run.h"
 #include "compiler/interp/machine.h"
 #include "compiler/numerics/scalar.h"
 
@@ -33,6 +34,7 @@ const Op* Machine::RunBlock(const Block& block) {
     if (op->kind == OpKind::kYield || op->kind == OpKind::kReturn) return op;
     RuntimeValue result = Execute(*op);
     if (failed()) return nullptr;
+    if (checked_ != nullptr && !CheckShapes(*op, ResultType(*op), result)) return nullptr;
     frame_->values[op->result] = std::move(result);
     for (ValueId dead : frame_->released[op->result]) frame_->values[dead] = {};
   }
@@ -52,6 +54,7 @@ Fields Machine::YieldedBy(const Op& terminator) const {
   return fields;
 }
 
+// L 11: the branch that is not taken has no effects.
 RuntimeValue Machine::If(const Op& op) {
   const bool taken = numerics::AsBool(Get(op, 0).scalar());
   const Op* yield = RunBlock(*op.regions[taken ? 0 : 1]);
@@ -67,6 +70,7 @@ bool Machine::NextPoint(const Domain& domain, std::vector<int64_t>* ordinals) {
   return false;
 }
 
+// L 11: in order, row-major over a product; carries keep their schema.
 RuntimeValue Machine::For(const Op& op) {
   const RuntimeValue domain_value = Get(op, 0);
   const Domain& domain = domain_value.domain();
@@ -77,7 +81,17 @@ RuntimeValue Machine::For(const Op& op) {
   bool more = true;
   for (const Domain::Range& range : domain.ranges) more &= range.Count() > 0;
   std::vector<int64_t> ordinals(axes, 0);
-  while (more) {
+  ParallelTasks* const tasks =
+      checked_ != nullptr && op.kind == OpKind::kParallel ? &checked_->tasks : nullptr;
+  if (tasks != nullptr && !tasks->EnterLoop(domain)) {
+    FailRecords(op);
+    return {};
+  }
+  for (int64_t iteration = 0; more; ++iteration) {
+    if (tasks != nullptr && !tasks->BeginIteration(iteration)) {
+      FailRecords(op);
+      return {};
+    }
     for (size_t axis = 0; axis < axes; ++axis) {
       const Domain::Range& range = domain.ranges[axis];
       frame_->values[body.arguments[axis]] = numerics::MakeIndex(range.At(ordinals[axis]));
@@ -85,17 +99,20 @@ RuntimeValue Machine::For(const Op& op) {
     SetArguments(body, axes, carries);
     const Op* yield = RunBlock(body);
     if (failed()) return {};
+    if (checked_ != nullptr && !CheckCarries(op, carries, YieldedBy(*yield))) return {};
     for (size_t i = 0; i < carries.size(); ++i) {
       carries[i] = frame_->values[yield->operands[i]];
     }
     more = NextPoint(domain, &ordinals);
   }
+  if (tasks != nullptr) tasks->LeaveLoop();
   return ResultType(op).IsNone() ? RuntimeValue() : RuntimeValue::Product(std::move(carries));
 }
 
-// Any order is legal; this one runs forward. A parallel loop carries nothing.
+// 10, L 11: any order is legal; this one runs forward. A parallel loop carries nothing.
 RuntimeValue Machine::Parallel(const Op& op) { return For(op); }
 
+// L 11, 16: a loop that does not end runs until it is cancelled.
 RuntimeValue Machine::While(const Op& op) {
   const Block& condition = *op.regions[0];
   const Block& body = *op.regions[1];
@@ -109,6 +126,7 @@ RuntimeValue Machine::While(const Op& op) {
     SetArguments(body, 0, carries);
     const Op* yield = RunBlock(body);
     if (failed()) return {};
+    if (checked_ != nullptr && !CheckCarries(op, carries, YieldedBy(*yield))) return {};
     for (size_t i = 0; i < carries.size(); ++i) {
       carries[i] = frame_->values[yield->operands[i]];
     }
@@ -116,6 +134,7 @@ RuntimeValue Machine::While(const Op& op) {
   return ResultType(op).IsNone() ? RuntimeValue() : RuntimeValue::Product(std::move(carries));
 }
 
+// L 1: helpers see their arguments only; their symbols are bound by them.
 RuntimeValue Machine::Call(const Op& op) {
   Frame* caller = frame_;
   Frame& callee = FrameOf(op.attr<CallAttr>().function);
@@ -162,7 +181,7 @@ RuntimeValue Machine::Execute(const Op& op) {
     case OpKind::kRegionEnd:
       return RegionEnd(op);
     case OpKind::kAssumeInBounds:
-      return {};  // accesses are checked in any case
+      return AssumeInBounds(op);
     case OpKind::kParallel:
       return Parallel(op);
     case OpKind::kIf:
@@ -201,8 +220,10 @@ RuntimeValue Machine::Execute(const Op& op) {
     case OpKind::kCompare:
       return Compare(op);
     case OpKind::kSelect:
+      if (checked_ != nullptr && !CheckRelaxed(op)) return {};
       return Select(op, Get(op, 0), Get(op, 1), Get(op, 2));
     case OpKind::kMask:
+      if (checked_ != nullptr && !CheckRelaxed(op)) return {};
       return Select(op, Get(op, 1), Get(op, 0), Get(op, 2));
     case OpKind::kCast:
     case OpKind::kSaturatingCast:

@@ -1,10 +1,12 @@
-// Domains, subregions and their coordinates (language.md chapter 3).
+// Domains, subregions and their coordinates (language.md chapter 3; indices are 64-bit, seed 000
+// chapter 2).
 
 #include "compiler/interp/machine.h"
 #include "compiler/numerics/scalar.h"
 
 namespace intent::interp {
 
+// L 3: half-open, the step positive, empty domains legal.
 RuntimeValue Machine::MakeDomain(const Op& op) {
   const Domain::Range range{GetIndex(op, 0), GetIndex(op, 1), GetIndex(op, 2)};
   if (range.step <= 0) {
@@ -31,7 +33,7 @@ RuntimeValue Machine::DomainProduct(const Op& op) {
   return product;
 }
 
-// begin <= start <= stop <= end is required: nothing is clamped.
+// L 3: begin <= start <= stop <= end is required: nothing is clamped.
 RuntimeValue Machine::Subregion(const Op& op) {
   const SubregionAttr& attr = op.attr<SubregionAttr>();
   const Domain::Range source = Get(op, 0).domain().ranges[0];
@@ -39,7 +41,7 @@ RuntimeValue Machine::Subregion(const Op& op) {
   if (attr.has_start) part.begin = GetIndex(op, 1);
   if (attr.has_stop) part.end = GetIndex(op, attr.has_start ? 2 : 1);
   if (part.begin < source.begin || part.begin > part.end || part.end > source.end) {
-    Fail(ErrorKind::kOutOfBounds, op,
+    Fail(ErrorKind::kSubregion, op,
          "the subregion [" + std::to_string(part.begin) + ", " + std::to_string(part.end) +
              ") does not lie in its domain [" + std::to_string(source.begin) + ", " +
              std::to_string(source.end) + ")");
@@ -48,6 +50,7 @@ RuntimeValue Machine::Subregion(const Op& op) {
   return Domain{{part}};
 }
 
+// L 3: absolute coordinates of the source.
 RuntimeValue Machine::Indices(const Op& op) {
   const Domain::Range range = Get(op, 0).domain().ranges[0];
   auto tensor = NewTensor(op, DType::kIndex, {range.Count()});
@@ -61,6 +64,7 @@ RuntimeValue Machine::RegionEnd(const Op& op) {
   return numerics::MakeIndex(Get(op, 0).domain().ranges[0].end);
 }
 
+// 2: the extent of an axis.
 RuntimeValue Machine::Dim(const Op& op) {
   const Shape shape = Get(op, 0).shape();
   return numerics::MakeIndex(shape[static_cast<size_t>(op.attr<AxisAttr>().axis.value)]);

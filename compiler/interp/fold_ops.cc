@@ -1,11 +1,12 @@
-// Reductions and scans (language.md chapter 7, seed 000 chapter 6). Members are laid out first axis
-// first, so that every step of a tree combines two contiguous arrays. A tree keeps the error of a
-// long sum within (32 + log2 n) units (language.md chapter 16).
+// Reductions and scans. Chapters are those of seed 000, with an L language.md's. Members are laid
+// out first axis first, so that every step of a tree combines two contiguous arrays. A tree keeps
+// the error of a long sum within (32 + log2 n) units (L 16).
 
 #include <algorithm>
 #include <cstring>
 
 #include "compiler/interp/combiner.h"
+#include "compiler/interp/law_check.h"
 #include "compiler/interp/machine.h"
 #include "compiler/interp/strided.h"
 #include "compiler/numerics/scalar.h"
@@ -43,6 +44,7 @@ void CopyBytes(std::byte* target, const Tensor& source) {
 
 }  // namespace
 
+// 6, L 7: members in any order and grouping; none gives the identity; reduced axes disappear.
 RuntimeValue Machine::Reduce(const Op& op) {
   const ReduceAttr& attr = op.attr<ReduceAttr>();
   std::vector<int64_t> folded;
@@ -67,6 +69,10 @@ RuntimeValue Machine::Reduce(const Op& op) {
     }
   }
   const Leaves identity = LeavesOf(Get(op, 1));
+  if (laws_ != nullptr && !laws_->SampleCombine(op, combiner, members, *count, identity, retained,
+                                                /*commutes=*/true)) {
+    return {};
+  }
   Leaves result;
   if (combiner.IsComponentwise()) {
     for (size_t i = 0; i < members.size(); ++i) {
@@ -209,6 +215,7 @@ Machine::Leaves Machine::ReduceMembers(const Op& op, const Combiner& combiner,
   return Leaves(results.begin(), results.end());
 }
 
+// 6, L 7, L 16: every prefix in order; reverse is flip, scan, flip; empty gives empty.
 RuntimeValue Machine::Scan(const Op& op) {
   const ScanAttr& attr = op.attr<ScanAttr>();
   const Combiner combiner(this, op, attr.combine, 2);
@@ -227,6 +234,14 @@ RuntimeValue Machine::Scan(const Op& op) {
     if (failed()) return {};
   }
   const int64_t count = layouts[0].count;
+  if (laws_ != nullptr) {
+    std::vector<Shape> retained;
+    for (const Layout& layout : layouts) retained.push_back(layout.retained);
+    if (!laws_->SampleCombine(op, combiner, Leaves(members.begin(), members.end()), count, identity,
+                              retained, /*commutes=*/false)) {
+      return {};
+    }
+  }
   if (count > 0) {
     const bool inclusive = attr.inclusive.value != 0;
     if (combiner.IsComponentwise()) {

@@ -1,9 +1,10 @@
-// Histograms and quantised records (language.md chapters 10 and 15).
+// Histograms and quantised records (seed 000 chapter 7, language.md chapters 10 and 15).
 
 #include <cmath>
 #include <cstring>
 
 #include "compiler/interp/machine.h"
+#include "compiler/interp/text.h"
 #include "compiler/numerics/scalar.h"
 
 namespace intent::interp {
@@ -25,7 +26,7 @@ float Half(const std::byte* address) {
       numerics::AsDouble({.dtype = DType::kF16, .bits = Read<uint16_t>(address)}));
 }
 
-// The eight 6-bit scales and mins of a q4_k record.
+// L 15: the eight 6-bit scales and mins of a q4_k record.
 struct Q4KScales {
   int scale[8];
   int min[8];
@@ -42,12 +43,13 @@ Q4KScales ScalesOf(const std::byte* record) {
   return result;
 }
 
+// L 15: 4-bit elements, 32 low nibbles before 32 high ones.
 int Q4At(const std::byte* record, int i) {
   const int byte = std::to_integer<int>(record[16 + 32 * (i / 64) + i % 32]);
   return i % 64 < 32 ? byte & 0xf : byte >> 4;
 }
 
-// One record's contribution: every step rounds once to f32.
+// 5.5, L 15: one record's contribution; every step rounds once to f32, and nothing fuses.
 float DotRecord(const std::byte* q4, const std::byte* q8) {
   const Q4KScales scales = ScalesOf(q4);
   int32_t products = 0, mins = 0;
@@ -64,7 +66,7 @@ float DotRecord(const std::byte* q4, const std::byte* q8) {
   return Read<float>(q8) * difference;
 }
 
-// Neighbours first: parentheses are free, the order is not. Overwrites the values.
+// L 15, neighbours first: parentheses are free, the order is not. Overwrites the values.
 float SumInOrder(float* values, int64_t count) {
   if (count == 0) return 0;
   while (count > 1) {
@@ -75,6 +77,7 @@ float SumInOrder(float* values, int64_t count) {
   return values[0];
 }
 
+// L 15: the element of greatest magnitude maps to -127, the minimum winning ties.
 void QuantizeRecord(const float* x, std::byte* record) {
   float greatest = x[0], least = x[0];
   for (int64_t i = 1; i < kRecord; ++i) {
@@ -104,11 +107,12 @@ void QuantizeRecord(const float* x, std::byte* record) {
 
 }  // namespace
 
+// 7: active values count once in their bin; counts wrap; no values give zeros.
 RuntimeValue Machine::Histogram(const Op& op) {
   const RuntimeValue &values = Get(op, 0), &valid = Get(op, 2);
   const int64_t bins = GetIndex(op, 1);
   if (bins <= 0) {
-    Fail(ErrorKind::kBadShape, op, "a histogram of " + std::to_string(bins) + " bins");
+    Fail(ErrorKind::kHistogramBins, op, "a histogram of " + std::to_string(bins) + " bins");
     return {};
   }
   const RuntimeValue* operands[] = {&values, &valid};
@@ -124,8 +128,9 @@ RuntimeValue Machine::Histogram(const Op& op) {
     const __int128 bin =
         numerics::AsInteger(values.IsScalar() ? values.scalar() : values.tensor().At(i));
     if (bin < 0 || bin >= bins) {
-      Fail(ErrorKind::kOutOfBounds, op,
-           "an active histogram value is outside [0, " + std::to_string(bins) + ")");
+      Fail(ErrorKind::kHistogramValue, op,
+           "the active histogram value " + Text(bin) + " is outside [0, " + std::to_string(bins) +
+               ")");
       return {};
     }
     const int64_t at = static_cast<int64_t>(bin);
@@ -144,8 +149,9 @@ RuntimeValue Machine::Quantize(const Op& op) {
   auto result = NewTensor(op, DType::kU8, {records, kQ8KBytes});
   if (failed()) return {};
   for (int64_t g = 0; g < records; ++g) {
-    QuantizeRecord(reinterpret_cast<const float*>(values.data()) + g * kRecord,
-                   result->mutable_data() + g * kQ8KBytes);
+    const float* x = reinterpret_cast<const float*>(values.data()) + g * kRecord;
+    if (checked_ != nullptr && !CheckQuantize(op, x, kRecord, g)) return {};
+    QuantizeRecord(x, result->mutable_data() + g * kQ8KBytes);
   }
   return TensorPtr(result);
 }
@@ -166,6 +172,7 @@ RuntimeValue Machine::QuantizedDot(const Op& op) {
   if (failed()) return {};
   auto* values = reinterpret_cast<float*>(terms->mutable_data());
   for (int64_t g = 0; g < records; ++g) {
+    if (checked_ != nullptr && !CheckQ8K(op, rhs.data() + g * kQ8KBytes, g)) return {};
     values[g] = DotRecord(lhs.data() + g * kQ4KBytes, rhs.data() + g * kQ8KBytes);
   }
   auto result = NewTensor(op, DType::kF32, {});

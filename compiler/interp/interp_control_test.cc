@@ -103,8 +103,8 @@ TEST(Domains, SubregionsKeepAbsoluteCoordinatesAndAreNotClamped) {
   EXPECT_THAT(y, ElementsAre(15, 7));
   kernel.Run({View(x), Index(10), Index(10), out});
   EXPECT_THAT(y, ElementsAre(0, 10));
-  EXPECT_EQ(kernel.TryRun({View(x), Index(4), Index(11), out})->kind, ErrorKind::kOutOfBounds);
-  EXPECT_EQ(kernel.TryRun({View(x), Index(-1), Index(3), out})->kind, ErrorKind::kOutOfBounds);
+  EXPECT_EQ(kernel.TryRun({View(x), Index(4), Index(11), out})->kind, ErrorKind::kSubregion);
+  EXPECT_EQ(kernel.TryRun({View(x), Index(-1), Index(3), out})->kind, ErrorKind::kSubregion);
 }
 
 TEST(Domains, ReachEitherEndOfIndexButSpanNoMoreThanItCounts) {

@@ -419,7 +419,7 @@ TEST(Formats, HistogramCountsActiveMembers) {
   kernel.Run(arguments);
   EXPECT_THAT(y, ElementsAre(0, 0, 298 - 256, 1));
   ok[0] = 1;
-  EXPECT_EQ(kernel.TryRun(arguments)->kind, ErrorKind::kOutOfBounds);
+  EXPECT_EQ(kernel.TryRun(arguments)->kind, ErrorKind::kHistogramValue);
 }
 
 TEST(Formats, SparseTwoOfFour) {
@@ -443,7 +443,7 @@ TEST(Formats, SparseTwoOfFour) {
   kernel.Run(arguments);
   EXPECT_EQ(y[0], 1 * 1 + 2 * 100 + 3 * 1e5f + 4 * 1e7f);
   b[1] = 1;
-  EXPECT_EQ(kernel.TryRun(arguments)->kind, ErrorKind::kBadValue);
+  EXPECT_EQ(kernel.TryRun(arguments)->kind, ErrorKind::kSparseMetadata);
 }
 
 TEST(Formats, ScaledE2M1AgainstE4M3) {

@@ -3,6 +3,8 @@
 #include <cfenv>
 #include <utility>
 
+#include "compiler/interp/checked_run.h"
+#include "compiler/interp/law_check.h"
 #include "compiler/interp/liveness.h"
 #include "compiler/numerics/scalar.h"
 
@@ -96,24 +98,22 @@ std::optional<int64_t> SymbolOf(const Extent& extent) {
 
 std::string_view NameOf(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kBadArguments:
-      return "bad arguments";
-    case ErrorKind::kOutOfBounds:
-      return "out of bounds";
-    case ErrorKind::kBadShape:
-      return "bad shape";
-    case ErrorKind::kBadValue:
-      return "bad value";
-    case ErrorKind::kMemoryLimit:
-      return "memory limit";
-    case ErrorKind::kStepLimit:
-      return "step limit";
-    case ErrorKind::kDepthLimit:
-      return "depth limit";
-    case ErrorKind::kCancelled:
-      return "cancelled";
-    case ErrorKind::kUnsupported:
-      return "unsupported operation";
+#define INTENT_RUN_ERROR(name, code, text, summary) \
+  case ErrorKind::name:                             \
+    return text;
+#include "compiler/interp/errors.def"
+#undef INTENT_RUN_ERROR
+  }
+  return "";
+}
+
+std::string_view CodeOf(ErrorKind kind) {
+  switch (kind) {
+#define INTENT_RUN_ERROR(name, code, text, summary) \
+  case ErrorKind::name:                             \
+    return code;
+#include "compiler/interp/errors.def"
+#undef INTENT_RUN_ERROR
   }
   return "";
 }
@@ -128,8 +128,12 @@ Machine::Machine(const Module& module, const Options& options)
     : module_(module),
       options_(options),
       budget_(options.memory_limit),
+      checked_(options.check ? std::make_unique<CheckedRun>(module, options) : nullptr),
+      laws_(options.laws ? std::make_unique<Laws>(this) : nullptr),
       frames_(module.functions.size()),
       pointwise_(module) {}
+
+Machine::~Machine() = default;
 
 std::optional<RuntimeError> Machine::RunKernel(std::span<const Argument> arguments) {
   const Function& kernel = module_.kernel_function();
@@ -193,6 +197,9 @@ std::optional<RuntimeError> Machine::RunKernel(std::span<const Argument> argumen
                            static_cast<int32_t>(axis));
     }
   }
+  if (checked_ != nullptr) {
+    if (auto error = CheckViews(arguments)) return error;
+  }
   RunBlock(kernel.body);
   return error_;
 }
@@ -251,7 +258,7 @@ std::optional<Shape> Machine::EvaluateShape(const Op& op, const Type& type) {
       return std::nullopt;
     }
     if (*value < 0) {
-      Fail(ErrorKind::kBadShape, op, "a negative extent " + Text(*value));
+      Fail(ErrorKind::kNegativeExtent, op, "a negative extent " + Text(*value));
       return std::nullopt;
     }
     shape.push_back(*value);

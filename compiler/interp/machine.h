@@ -23,9 +23,14 @@
 
 namespace intent::interp {
 
+class Mask;
+struct CheckedRun;
+enum class AccessKind : uint8_t;
+
 class Machine {
  public:
   Machine(const Module& module, const Options& options);
+  ~Machine();
   std::optional<RuntimeError> RunKernel(std::span<const Argument> arguments);
 
  private:
@@ -39,6 +44,7 @@ class Machine {
   // Scalars or tensors, one for each leaf of a product.
   using Leaves = std::vector<RuntimeValue>;
   class Combiner;
+  class Laws;
 
   // --- machine.cc: environments and errors.
   bool failed() const { return error_.has_value(); }
@@ -121,6 +127,8 @@ class Machine {
   RuntimeValue MakeBuffer(const Op& op);
   RuntimeValue ScatterUnique(const Op& op);
   RuntimeValue ScatterReduce(const Op& op);
+  bool SampleUpdates(const Op& op, const Resource& resource, const IndexAccess& access,
+                     const Mask& mask, const Tensor& value, size_t first_capture);
   RuntimeValue AtomicLoad(const Op& op);
   RuntimeValue AtomicStore(const Op& op);
   RuntimeValue AtomicRmw(const Op& op);
@@ -175,9 +183,35 @@ class Machine {
   RuntimeValue Quantize(const Op& op);
   RuntimeValue QuantizedDot(const Op& op);
 
+  // --- checked_access.cc, checked_values.cc: what only a checked run looks at. False: failed.
+  bool FailRecords(const Op& op);  // the records' budget is spent
+  std::optional<RuntimeError> CheckViews(std::span<const Argument> arguments);
+  bool ShadowBuffer(const Op& op, bool written, Resource* resource);
+  RuntimeValue AssumeInBounds(const Op& op);
+  bool CheckElement(const Op& op, const Resource& resource, int64_t offset, AccessKind kind,
+                    bool reads, bool writes);
+  bool CheckAccess(const Op& op, const Resource& resource, const IndexAccess& access,
+                   const Mask& mask, AccessKind kind, bool reads);
+  bool CheckAtomic(const Op& op, const Resource& resource, const std::byte* element, bool reads,
+                   bool writes);
+  bool CheckDistinct(const Op& op, const Resource& resource, const IndexAccess& access,
+                     const Mask& mask, const Tensor* values);
+  bool CheckStore(const Op& op, const Resource& resource, const IndexAccess& access,
+                  const Mask& mask, const Tensor* values);
+  bool CheckBinary(const Op& op, BinaryKind kind, const RuntimeValue& lhs, const RuntimeValue& rhs);
+  bool CheckCast(const Op& op, const RuntimeValue& value, DType to);
+  bool CheckCounter(const Op& op, const RuntimeValue& counter);
+  bool CheckQuantize(const Op& op, const float* x, int64_t count, int64_t record);
+  bool CheckQ8K(const Op& op, const std::byte* q8, int64_t record);
+  bool CheckRelaxed(const Op& op);
+  bool CheckShapes(const Op& op, const Type& type, const RuntimeValue& value);
+  bool CheckCarries(const Op& op, const Fields& before, const Fields& after);
+
   const Module& module_;
   const Options& options_;
   MemoryBudget budget_;
+  std::unique_ptr<CheckedRun> checked_;         // null: the run is not checked
+  std::unique_ptr<Laws> laws_;                  // null: laws are not sampled
   std::vector<std::unique_ptr<Frame>> frames_;  // by function
   Frame* frame_ = nullptr;
   PointwiseRegions pointwise_;

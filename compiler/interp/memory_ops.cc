@@ -1,13 +1,17 @@
-// Views, buffers and gathers: every access goes through one index relation (language.md chapter 4,
-// seed 000 chapters 8 to 11).
+// Views, buffers and gathers: every access goes through one index relation. Chapters are those of
+// seed 000, with an L language.md's.
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "compiler/interp/combiner.h"
+#include "compiler/interp/law_check.h"
 #include "compiler/interp/machine.h"
+#include "compiler/interp/mask.h"
+#include "compiler/interp/parallel_tasks.h"
 #include "compiler/interp/strided.h"
+#include "compiler/interp/text.h"
 #include "compiler/numerics/scalar.h"
 
 namespace intent::interp {
@@ -21,23 +25,6 @@ Resource ResourceOf(const Tensor& tensor) {
           .origin = const_cast<std::byte*>(tensor.data())};
 }
 
-// A mask operand: absent, one flag for all, or one for each position.
-class Mask {
- public:
-  Mask() = default;
-  explicit Mask(const RuntimeValue& value)
-      : all_(value.IsTensor() || numerics::AsBool(value.scalar())),
-        flags_(value.IsTensor() ? value.tensor().data() : nullptr) {}
-  bool At(int64_t position) const {
-    return flags_ != nullptr ? flags_[position] != std::byte{0} : all_;
-  }
-  bool IsEverywhere() const { return flags_ == nullptr && all_; }
-
- private:
-  bool all_ = true;
-  const std::byte* flags_ = nullptr;
-};
-
 // A stored bool may be any byte; a tensor holds 0 or 1.
 void NormalizeBools(Tensor* tensor) {
   if (tensor->dtype() != DType::kBool) return;
@@ -45,16 +32,6 @@ void NormalizeBools(Tensor* tensor) {
   for (int64_t i = 0; i < tensor->count(); ++i) {
     data[i] = data[i] != std::byte{0} ? std::byte{1} : std::byte{0};
   }
-}
-
-std::string Text(__int128 value) {
-  if (value < 0) return "-" + Text(-value);
-  std::string digits;
-  do {
-    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(value % 10)));
-    value /= 10;
-  } while (value != 0);
-  return digits;
 }
 
 BinaryKind KindOf(RmwKind kind) {
@@ -80,6 +57,7 @@ BinaryKind KindOf(RmwKind kind) {
 
 }  // namespace
 
+// 10, L 4: one relation for loads, stores, gathers and scatters.
 std::optional<IndexAccess> Machine::Access(const Op& op, const IndexAttr& attr,
                                            const Resource& resource, size_t* first) {
   std::vector<IndexAccess::Term> terms;
@@ -113,7 +91,7 @@ std::optional<IndexAccess> Machine::Access(const Op& op, const IndexAttr& attr,
         term.range.begin = GetIndex(op, (*first)++);
         term.range.end = GetIndex(op, (*first)++);
         if (term.range.begin > term.range.end) {
-          Fail(ErrorKind::kOutOfBounds, op,
+          Fail(ErrorKind::kSubregion, op,
                "a slice stops at " + Text(term.range.end) + " before it starts at " +
                    Text(term.range.begin),
                resource.parameter, axis);
@@ -135,12 +113,11 @@ std::optional<IndexAccess> Machine::Access(const Op& op, const IndexAttr& attr,
   return access;
 }
 
+// 8: active coordinates are in bounds; nothing is clamped.
 void Machine::FailBounds(const Op& op, const Resource& resource,
                          const IndexAccess::Violation& violation) {
   if (failed()) return;
-  const std::string owner = resource.parameter >= 0
-                                ? "parameter " + std::to_string(resource.parameter)
-                                : std::string("a buffer or tensor");
+  const std::string owner = resource.parameter >= 0 ? OwnerText(resource) : "a buffer or tensor";
   Fail(ErrorKind::kOutOfBounds, op,
        "index " + Text(violation.position) + " is outside axis " + std::to_string(violation.axis) +
            " of " + owner + ", whose extent is " +
@@ -152,12 +129,17 @@ void Machine::FailBounds(const Op& op, const Resource& resource,
   error_->limit = resource.extents[static_cast<size_t>(violation.axis)];
 }
 
+// 8, 10: members that are not active touch no memory and give the fill.
 RuntimeValue Machine::Load(const Op& op, const Resource& resource, size_t first_index) {
   const IndexAttr& attr = op.attr<IndexAttr>();
   size_t next = first_index;
   const std::optional<IndexAccess> access = Access(op, attr, resource, &next);
   if (failed()) return {};
   const Mask mask = attr.has_valid ? Mask(Get(op, next++)) : Mask();
+  if (checked_ != nullptr &&
+      !CheckAccess(op, resource, *access, mask, AccessKind::kRead, /*reads=*/true)) {
+    return {};
+  }
   auto result = NewTensor(op, resource.dtype, access->shape());
   if (failed()) return {};
   std::byte* out = result->mutable_data();
@@ -208,7 +190,7 @@ RuntimeValue Machine::Gather(const Op& op) {
   return Load(op, ResourceOf(source.tensor()), 1);
 }
 
-// The value was computed before anything is written: an assignment reads before it writes.
+// 10: a copy is a read, then a write: the value was computed before anything is written.
 RuntimeValue Machine::Store(const Op& op) {
   const RuntimeValue target = Get(op, 0);
   const Resource& resource = target.resource();
@@ -227,6 +209,7 @@ RuntimeValue Machine::Store(const Op& op) {
   const Tensor& source = value.tensor();
   const int64_t size = source.element_bytes();
   if (access->count() == 0) return {};
+  if (checked_ != nullptr && !CheckStore(op, resource, *access, Mask(), &source)) return {};
   if (access->IsStrided()) {
     CopyStrided(size, access->shape(), source.data(), DenseStrides(access->shape()),
                 resource.origin + access->base() * size, access->strides());
@@ -240,6 +223,7 @@ RuntimeValue Machine::Store(const Op& op) {
   return {};
 }
 
+// 9: fresh at each execution; without initial contents the author writes before reading.
 RuntimeValue Machine::MakeBuffer(const Op& op) {
   const Type& type = ResultType(op);
   const std::optional<Shape> shape = EvaluateShape(op, type);
@@ -253,9 +237,11 @@ RuntimeValue Machine::MakeBuffer(const Op& op) {
   if (failed()) return {};
   Resource resource = ResourceOf(*initial);
   resource.storage = initial->storage();
+  if (checked_ != nullptr && !ShadowBuffer(op, !op.operands.empty(), &resource)) return {};
   return resource;
 }
 
+// 10: active destinations are distinct.
 RuntimeValue Machine::ScatterUnique(const Op& op) {
   const RuntimeValue target = Get(op, 0);
   const Resource& resource = target.resource();
@@ -266,6 +252,7 @@ RuntimeValue Machine::ScatterUnique(const Op& op) {
   const Mask mask = attr.has_valid ? Mask(Get(op, next)) : Mask();
   auto value = BroadcastTo(op, Get(op, 1), access->shape());
   if (failed()) return {};
+  if (checked_ != nullptr && !CheckStore(op, resource, *access, mask, nullptr)) return {};
   const int64_t size = value->element_bytes();
   access->ForEach([&](int64_t position, int64_t offset, const IndexAccess::Violation* outside) {
     if (!mask.At(position)) return true;
@@ -280,7 +267,30 @@ RuntimeValue Machine::ScatterUnique(const Op& op) {
   return {};
 }
 
-// Updates in the order of positions: one of the legal orders.
+// Pairs of neighbouring active updates, as if they met where the first of them goes.
+bool Machine::SampleUpdates(const Op& op, const Resource& resource, const IndexAccess& access,
+                            const Mask& mask, const Tensor& value, size_t first_capture) {
+  Fields captures;
+  for (size_t i = first_capture; i < op.operands.size(); ++i) captures.push_back(Get(op, i));
+  int64_t earlier = -1;
+  access.ForEach([&](int64_t position, int64_t offset, const IndexAccess::Violation* outside) {
+    if (!mask.At(position) || outside != nullptr) return true;
+    if (earlier < 0) {
+      earlier = position;
+      return true;
+    }
+    if (!laws_->Take(op)) return false;
+    const ScalarValue old =
+        numerics::LoadScalar(resource.dtype, resource.origin + offset * value.element_bytes());
+    const bool agrees =
+        laws_->SampleUpdates(op, old, value.At(earlier), value.At(position), captures);
+    earlier = -1;
+    return agrees;
+  });
+  return !failed();
+}
+
+// 10: updates of one element combine, in the order of positions, which is one of the legal orders.
 RuntimeValue Machine::ScatterReduce(const Op& op) {
   const RuntimeValue target = Get(op, 0);
   const Resource& resource = target.resource();
@@ -291,6 +301,14 @@ RuntimeValue Machine::ScatterReduce(const Op& op) {
   const Mask mask = attr.index.has_valid ? Mask(Get(op, next++)) : Mask();
   auto value = BroadcastTo(op, Get(op, 1), access->shape());
   if (failed()) return {};
+  if (checked_ != nullptr &&
+      !CheckAccess(op, resource, *access, mask, AccessKind::kAtomicWrite, /*reads=*/true)) {
+    return {};
+  }
+  if (laws_ != nullptr && attr.combine == CombineKind::kRegion &&
+      !SampleUpdates(op, resource, *access, mask, *value, next)) {
+    return {};
+  }
   Fields arguments(2);
   for (size_t i = next; i < op.operands.size(); ++i) arguments.push_back(Get(op, i));
   access->ForEach([&](int64_t position, int64_t offset, const IndexAccess::Violation* outside) {
@@ -327,24 +345,38 @@ std::byte* Machine::ElementAddress(const Op& op, const IndexAttr& attr, size_t f
   return resource.origin + access->base() * StorageBytes(resource.dtype);
 }
 
-// One thread runs everything, so each order is sequentially consistent here.
+// 11. One thread runs everything, so each order is sequentially consistent here.
 RuntimeValue Machine::AtomicLoad(const Op& op) {
+  const Resource& resource = Get(op, 0).resource();
   const std::byte* element = ElementAddress(op, op.attr<AtomicAttr>().index, 1);
   if (failed()) return {};
-  return numerics::LoadScalar(Get(op, 0).resource().dtype, element);
+  if (checked_ != nullptr &&
+      !CheckAtomic(op, resource, element, /*reads=*/true, /*writes=*/false)) {
+    return {};
+  }
+  return numerics::LoadScalar(resource.dtype, element);
 }
 
 RuntimeValue Machine::AtomicStore(const Op& op) {
   std::byte* element = ElementAddress(op, op.attr<AtomicAttr>().index, 2);
-  if (!failed()) numerics::StoreScalar(Get(op, 1).scalar(), element);
+  if (failed()) return {};
+  if (checked_ != nullptr &&
+      !CheckAtomic(op, Get(op, 0).resource(), element, /*reads=*/false, /*writes=*/true)) {
+    return {};
+  }
+  numerics::StoreScalar(Get(op, 1).scalar(), element);
   return {};
 }
 
 RuntimeValue Machine::AtomicRmw(const Op& op) {
   const AtomicAttr& attr = op.attr<AtomicAttr>();
+  const Resource& resource = Get(op, 0).resource();
   std::byte* element = ElementAddress(op, attr.index, 2);
   if (failed()) return {};
-  const ScalarValue old = numerics::LoadScalar(Get(op, 0).resource().dtype, element);
+  if (checked_ != nullptr && !CheckAtomic(op, resource, element, /*reads=*/true, /*writes=*/true)) {
+    return {};
+  }
+  const ScalarValue old = numerics::LoadScalar(resource.dtype, element);
   const ScalarValue& operand = Get(op, 1).scalar();
   numerics::StoreScalar(attr.rmw == RmwKind::kExchange
                             ? operand
@@ -353,12 +385,17 @@ RuntimeValue Machine::AtomicRmw(const Op& op) {
   return old;
 }
 
-// Compares bit patterns (language.md chapter 16).
+// 11, L 16: compares bit patterns. A failure only reads, in the order that is left
+// of the operation's without its release.
 RuntimeValue Machine::AtomicCas(const Op& op) {
+  const Resource& resource = Get(op, 0).resource();
   std::byte* element = ElementAddress(op, op.attr<AtomicAttr>().index, 3);
   if (failed()) return {};
-  const ScalarValue old = numerics::LoadScalar(Get(op, 0).resource().dtype, element);
+  const ScalarValue old = numerics::LoadScalar(resource.dtype, element);
   const bool success = old == Get(op, 1).scalar();
+  if (checked_ != nullptr && !CheckAtomic(op, resource, element, /*reads=*/true, success)) {
+    return {};
+  }
   if (success) numerics::StoreScalar(Get(op, 2).scalar(), element);
   return RuntimeValue::Product({old, numerics::MakeBool(success)});
 }

@@ -1,5 +1,5 @@
 // Pointwise operations: a loop of the numerics library over dense elements. Scalars serve every
-// element.
+// element. Chapters are those of seed 000, with an L language.md's.
 
 #include <cstring>
 
@@ -50,7 +50,7 @@ numerics::Approximation ModeOf(const StaticInt& approximate, const StaticInt& fl
   return {.approximate = approximate.value != 0, .flush_to_zero = flush_to_zero.value != 0};
 }
 
-// Philox4x32-10 (seed 000 chapter 12).
+// 12: Philox4x32-10.
 uint32_t PhiloxWord(uint64_t seed, uint64_t counter) {
   const uint64_t block = counter / 4;
   uint32_t c[4] = {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0, 0};
@@ -85,6 +85,7 @@ std::optional<Shape> Machine::CommonShape(const Op& op,
   return first == nullptr ? Shape{} : first->shape();
 }
 
+// 4, 5 and 5.1: numerics has each kind's rule.
 RuntimeValue Machine::Unary(const Op& op) {
   const UnaryAttr& attr = op.attr<UnaryAttr>();
   const numerics::Approximation mode = ModeOf(attr.approximate, attr.flush_to_zero);
@@ -101,6 +102,9 @@ RuntimeValue Machine::Binary(const Op& op) {
   const BinaryAttr& attr = op.attr<BinaryAttr>();
   const numerics::Approximation mode = ModeOf(attr.approximate, attr.flush_to_zero);
   const RuntimeValue &lhs = Get(op, 0), &rhs = Get(op, 1);
+  if (checked_ != nullptr && !(CheckBinary(op, attr.kind, lhs, rhs) && CheckRelaxed(op))) {
+    return {};
+  }
   if (!mode.approximate && !mode.flush_to_zero) return BinaryOn(op, attr.kind, lhs, rhs);
   if (lhs.IsScalar() && rhs.IsScalar()) {
     return numerics::EvalBinary(attr.kind, lhs.scalar(), rhs.scalar(), mode);
@@ -132,6 +136,7 @@ RuntimeValue Machine::BinaryOn(const Op& op, BinaryKind kind, const RuntimeValue
   return TensorPtr(result);
 }
 
+// 3: comparisons give bool.
 RuntimeValue Machine::Compare(const Op& op) {
   const CompareKind kind = op.attr<CompareAttr>().kind;
   const RuntimeValue &lhs = Get(op, 0), &rhs = Get(op, 1);
@@ -149,6 +154,7 @@ RuntimeValue Machine::Compare(const Op& op) {
   return TensorPtr(result);
 }
 
+// L 5: a value chosen by element; both arms were computed.
 RuntimeValue Machine::Select(const Op& op, const RuntimeValue& condition,
                              const RuntimeValue& if_true, const RuntimeValue& if_false) {
   const RuntimeValue* operands[] = {&condition, &if_true, &if_false};
@@ -193,10 +199,14 @@ RuntimeValue Machine::CastTo(const Op& op, const RuntimeValue& value, DType dtyp
   return TensorPtr(result);
 }
 
+// 5.2; saturation is an operation of its own.
 RuntimeValue Machine::Cast(const Op& op) {
   const RuntimeValue& value = Get(op, 0);
   const DType dtype = ResultType(op).dtype();
-  if (op.kind == OpKind::kCast) return CastTo(op, value, dtype);
+  if (op.kind == OpKind::kCast) {
+    if (checked_ != nullptr && !CheckCast(op, value, dtype)) return {};
+    return CastTo(op, value, dtype);
+  }
   if (value.IsScalar()) return numerics::EvalSaturatingCast(value.scalar(), dtype);
   auto result = NewTensor(op, dtype, value.shape());
   if (failed()) return {};
@@ -205,7 +215,7 @@ RuntimeValue Machine::Cast(const Op& op) {
   return TensorPtr(result);
 }
 
-// The widths are equal, hence the bytes too.
+// 5.2: bits stay. The widths are equal, hence the bytes too.
 RuntimeValue Machine::Bitcast(const Op& op) {
   const RuntimeValue& value = Get(op, 0);
   const DType dtype = ResultType(op).dtype();
@@ -213,9 +223,11 @@ RuntimeValue Machine::Bitcast(const Op& op) {
   return ScalarValue{.dtype = dtype, .bits = value.scalar().bits};
 }
 
+// 12: pure, of seed and counter only.
 RuntimeValue Machine::RandomBits(const Op& op) {
   const uint64_t seed = static_cast<uint64_t>(Get(op, 0).scalar().bits);
   const RuntimeValue& counter = Get(op, 1);
+  if (checked_ != nullptr && !CheckCounter(op, counter)) return {};
   if (counter.IsScalar()) {
     return ScalarValue{.dtype = DType::kU32,
                        .bits = PhiloxWord(seed, static_cast<uint64_t>(counter.scalar().bits))};

@@ -1,9 +1,11 @@
-// Region folds and scans (language.md chapter 8). The source is cut into a few contiguous slices,
-// so that the laws the author promised are used, not only the summary of the whole.
+// Region folds and scans (seed 000 chapter 6, language.md chapter 8). The source is cut into a few
+// contiguous slices, so that the laws the author promised are used, not only the summary of the
+// whole.
 
 #include <algorithm>
 #include <optional>
 
+#include "compiler/interp/law_check.h"
 #include "compiler/interp/machine.h"
 #include "compiler/interp/strided.h"
 #include "compiler/numerics/scalar.h"
@@ -73,9 +75,11 @@ std::optional<Machine::RegionSource> Machine::SourceOf(const Op& op) {
   return source;
 }
 
+// 6: combine of the slices' summaries in source order; an empty source gives the identity.
 RuntimeValue Machine::RegionFold(const Op& op) {
   const std::optional<RegionSource> source = SourceOf(op);
   if (failed()) return {};
+  if (laws_ != nullptr && !laws_->SampleRegion(op, *source)) return {};
   const uint32_t symbol = op.attr<RegionAttr>().slice_symbol;
   std::optional<RuntimeValue> total;
   for (const Slice& slice : SlicesOf(source->extent)) {
@@ -95,9 +99,11 @@ RuntimeValue Machine::RegionFold(const Op& op) {
   return total ? *total : Get(op, 1);
 }
 
+// 6: each slice is emitted with the state before it, which is apply of the prefix's summary.
 RuntimeValue Machine::RegionScan(const Op& op) {
   const std::optional<RegionSource> source = SourceOf(op);
   if (failed()) return {};
+  if (laws_ != nullptr && !laws_->SampleRegion(op, *source)) return {};
   const uint32_t symbol = op.attr<RegionAttr>().slice_symbol;
   const Block& emit = *op.regions[3];
   const Type& outputs_type = ResultType(op).fields()[0];

@@ -7,6 +7,7 @@
 #include "compiler/numerics/scalar.h"
 
 namespace intent::interp {
+// L 5: row-major order and count stay.
 RuntimeValue Machine::Reshape(const Op& op) {
   const RuntimeValue& value = Get(op, 0);
   const Type& type = ResultType(op);
@@ -45,6 +46,7 @@ std::shared_ptr<Tensor> Machine::Permuted(const Op& op, const Tensor& source,
   return result;
 }
 
+// L 5: a permutation of the axes.
 RuntimeValue Machine::Transpose(const Op& op) {
   std::vector<int64_t> axes;
   for (const StaticInt& axis : op.attr<AxesAttr>().axes) axes.push_back(axis.value);
@@ -85,6 +87,7 @@ std::shared_ptr<Tensor> Machine::BroadcastTo(const Op& op, const RuntimeValue& v
   return result;
 }
 
+// 2, L 5: right-aligned; only literal extents of 1 spread, which the verifier saw to.
 RuntimeValue Machine::Broadcast(const Op& op) {
   const std::optional<Shape> shape = EvaluateShape(op, ResultType(op));
   if (!shape) return {};
@@ -93,12 +96,14 @@ RuntimeValue Machine::Broadcast(const Op& op) {
   return TensorPtr(BroadcastTo(op, value, *shape));
 }
 
+// 2: nonnegative extents; zero ones make an empty tensor.
 RuntimeValue Machine::Full(const Op& op) {
   const std::optional<Shape> shape = EvaluateShape(op, ResultType(op));
   if (!shape) return {};
   return TensorPtr(BroadcastTo(op, Get(op, 0), *shape));
 }
 
+// L 5: one trailing axis of two.
 RuntimeValue Machine::Join(const Op& op) {
   Shape shape = Get(op, 0).shape();
   if (shape != Get(op, 1).shape()) {
@@ -126,6 +131,7 @@ RuntimeValue Machine::Join(const Op& op) {
   return TensorPtr(result);
 }
 
+// 1: immutable products; tuples and records differ in type only.
 RuntimeValue Machine::MakeProduct(const Op& op) {
   Fields fields;
   for (size_t i = 0; i < op.operands.size(); ++i) fields.push_back(Get(op, i));

@@ -95,14 +95,17 @@ struct Domain {
   std::vector<Range> ranges;
 };
 
+class ShadowRegion;
+
 // A view or buffer: where its elements lie.
 struct Resource {
   DType dtype = DType::kBool;
   Shape extents;
-  std::vector<int64_t> strides;      // in elements
-  std::byte* origin = nullptr;       // the element at coordinates 0, 0, ...
-  std::shared_ptr<Storage> storage;  // buffers; views keep the caller's memory
-  int32_t parameter = -1;            // views: the kernel's parameter
+  std::vector<int64_t> strides;          // in elements
+  std::byte* origin = nullptr;           // the element at coordinates 0, 0, ...
+  std::shared_ptr<Storage> storage;      // buffers; views keep the caller's memory
+  int32_t parameter = -1;                // views: the kernel's parameter
+  std::shared_ptr<ShadowRegion> shadow;  // checked runs: what is remembered of the memory
 };
 
 class RuntimeValue;

@@ -1,6 +1,6 @@
-// Casts in two steps, so that every pair of dtypes has one meaning: the source exactly as an
-// integer of 128 bits or a double (both hold every source value), then one conversion into the
-// destination.
+// Casts (seed 000 chapter 5.2, saturation language.md chapter 16) in two steps, so that every pair
+// of dtypes has one meaning: the source exactly as an integer of 128 bits or a double (both hold
+// every source value), then one conversion into the destination.
 
 #include <cmath>
 #include <limits>
@@ -46,6 +46,7 @@ struct Limits {
   static constexpr T kGreatest = D == DType::kI4 ? static_cast<T>(7) : GreatestInteger<T>();
 };
 
+// 5.2: the mathematical integer modulo 2^width; saturating: clamped. To bool: whether nonzero.
 template <DType To, typename T>
 typename Element<To>::Compute IntegerToInteger(T value, Mode mode) {
   using R = typename Element<To>::Compute;
@@ -65,7 +66,8 @@ typename Element<To>::Compute IntegerToInteger(T value, Mode mode) {
   }
 }
 
-// Truncates toward zero. Out of range is invalid for the ordinary cast: it clamps, and NaN gives 0.
+// 5.2: truncates toward zero. Out of range is invalid for the ordinary cast: it clamps, and NaN
+// gives 0.
 template <DType To>
 typename Element<To>::Compute FloatToInteger(double value) {
   using R = typename Element<To>::Compute;
@@ -83,6 +85,7 @@ typename Element<To>::Compute FloatToInteger(double value) {
   }
 }
 
+// 5.2: nearest even; finite overflow is infinity where the format has one; saturating: clamped.
 template <DType To>
 typename Element<To>::Storage EncodeAs(double value, Mode mode) {
   using Storage = typename Element<To>::Storage;
@@ -96,6 +99,7 @@ typename Element<To>::Storage EncodeAs(double value, Mode mode) {
   }
 }
 
+// 5.2: integers round to nearest even.
 template <DType To, typename T>
 typename Element<To>::Storage EncodeIntegerAs(T value, Mode mode) {
   using Storage = typename Element<To>::Storage;

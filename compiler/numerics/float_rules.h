@@ -1,6 +1,7 @@
 #pragma once
 
-// Floating arithmetic (seed 000 chapter 5, language.md chapters 6 and 16), T is float or double.
+// Floating arithmetic, T is float or double. Chapters are those of seed 000, with an L
+// language.md's.
 // + - * / sqrt and floor are the C++ operations: the build forbids contraction, and the rounding
 // mode is to nearest.
 
@@ -11,7 +12,7 @@
 
 namespace intent::numerics {
 
-// IEEE 754-2019 maximum: NaN propagates, +0 is greater than -0.
+// 5.2, L 16, IEEE 754-2019 maximum: NaN propagates, +0 is greater than -0.
 template <typename T>
 T Maximum(T a, T b) {
   if constexpr (kIsFloat<T>) {
@@ -31,7 +32,7 @@ T Minimum(T a, T b) {
   return a < b ? a : b;
 }
 
-// maximumNumber: NaN only if both are NaN.
+// 5.2, L 16, maximumNumber: NaN only if both are NaN.
 template <typename T>
 T MaximumNum(T a, T b) {
   if constexpr (kIsFloat<T>) {
@@ -49,12 +50,12 @@ T MinimumNum(T a, T b) {
   return Minimum(a, b);
 }
 
-// Subnormals become zeros of their sign (seed 000 chapter 5.1).
+// 5.1: subnormals become zeros of their sign.
 inline float FlushToZero(float x) {
   return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
 }
 
-// The approximate quotient: exact division satisfies its bound; beyond 2^126 the divisor's
+// 5.1, the approximate quotient: exact division satisfies its bound; beyond 2^126 the divisor's
 // reciprocal is zero.
 inline float ApproximateDivide(float a, float b) {
   const float magnitude = std::fabs(b);
@@ -82,8 +83,8 @@ T FloatFloorMod(T a, T b) {
   return (remainder < T{0}) != (b < T{0}) ? remainder + b : remainder;
 }
 
-// Library functions: f32 evaluates in double and rounds once, f64 in the widest type the bound
-// needs. Special values are those of seed 000 chapter 5.
+// 5, library functions: f32 evaluates in double and rounds once, f64 in the widest type the bound
+// needs. Special values are those of chapter 5.
 float Exp(float x);
 double Exp(double x);
 float Exp2(float x);

@@ -230,9 +230,11 @@ class Binder {
         const char* r_data = static_cast<const char*>(r.data);
         if (l.low == l.high || r.low == r.high) continue;
         if (l_data + l.high <= r_data + r.low || r_data + r.high <= l_data + l.low) continue;
-        return Problem(RunError::KIND_BAD_OVERLAP, view_positions_[left.noalias() ? a : b],
-                       absl::StrCat("a noalias view overlaps parameter ",
-                                    view_positions_[left.noalias() ? b : a]));
+        RunError error = Problem(RunError::KIND_BAD_OVERLAP, view_positions_[left.noalias() ? a : b],
+                                 absl::StrCat("a noalias view overlaps parameter ",
+                                              view_positions_[left.noalias() ? b : a]));
+        error.set_code("E1117");  // as in compiler/interp/errors.def
+        return error;
       }
     }
     return std::nullopt;

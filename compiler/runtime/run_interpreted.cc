@@ -5,6 +5,7 @@
 
 #include "compiler/interp/interp.h"
 #include "compiler/ir/dtype.h"
+#include "compiler/target/target.h"
 
 namespace intent {
 namespace {
@@ -12,22 +13,51 @@ namespace {
 using execute::v1::RunError;
 
 RunError::Kind KindOf(interp::ErrorKind kind) {
+  using interp::ErrorKind;
   switch (kind) {
-    case interp::ErrorKind::kBadArguments:
+    case ErrorKind::kBadArguments:
       return RunError::KIND_BAD_ARGUMENT;
-    case interp::ErrorKind::kOutOfBounds:
+    case ErrorKind::kOutOfBounds:
+    case ErrorKind::kSubregion:
+    case ErrorKind::kHistogramValue:
       return RunError::KIND_OUT_OF_BOUNDS;
-    case interp::ErrorKind::kBadShape:
+    case ErrorKind::kBadShape:
+    case ErrorKind::kHistogramBins:
       return RunError::KIND_BAD_SHAPE;
-    case interp::ErrorKind::kBadValue:
-    case interp::ErrorKind::kUnsupported:
-      return RunError::KIND_INVALID_VALUE;
-    case interp::ErrorKind::kMemoryLimit:
-    case interp::ErrorKind::kStepLimit:
-    case interp::ErrorKind::kDepthLimit:
+    case ErrorKind::kNegativeExtent:
+      return RunError::KIND_NEGATIVE_EXTENT;
+    case ErrorKind::kOverlap:
+      return RunError::KIND_BAD_OVERLAP;
+    case ErrorKind::kMemoryLimit:
+    case ErrorKind::kStepLimit:
+    case ErrorKind::kDepthLimit:
       return RunError::KIND_NO_MEMORY;
-    case interp::ErrorKind::kCancelled:
+    case ErrorKind::kCancelled:
       return RunError::KIND_CANCELLED;
+    case ErrorKind::kUnsupported:
+    case ErrorKind::kSparseMetadata:
+    case ErrorKind::kAssumption:
+    case ErrorKind::kUnwrittenRead:
+    case ErrorKind::kRepeatedDestination:
+    case ErrorKind::kCollidingStrides:
+    case ErrorKind::kRace:
+    case ErrorKind::kAtomicRace:
+    case ErrorKind::kDivisionByZero:
+    case ErrorKind::kDivisionOverflow:
+    case ErrorKind::kShiftAmount:
+    case ErrorKind::kNegativeExponent:
+    case ErrorKind::kCastRange:
+    case ErrorKind::kFloatRange:
+    case ErrorKind::kNegativeCounter:
+    case ErrorKind::kQuantized:
+    case ErrorKind::kRelaxed:
+    case ErrorKind::kIdentityLaw:
+    case ErrorKind::kAssociativeLaw:
+    case ErrorKind::kCommutativeLaw:
+    case ErrorKind::kSummaryLaw:
+    case ErrorKind::kActionLaw:
+    case ErrorKind::kEmitLaw:
+      return RunError::KIND_INVALID_VALUE;
   }
   return RunError::KIND_UNSPECIFIED;
 }
@@ -41,6 +71,8 @@ RunError ToWire(const interp::RuntimeError& error) {
   wire.set_value(error.value);
   wire.set_limit(error.limit);
   wire.set_message(error.message);
+  wire.set_code(std::string(interp::CodeOf(error.kind)));
+  if (error.other != kNoOrdinal) wire.set_other_ordinal(error.other);
   return wire;
 }
 
@@ -73,6 +105,12 @@ std::optional<RunError> RunInterpreted(const Module& module, const compile::v1::
   }
   interp::Options options;
   options.cancel = cancel;
+  if (const absl::StatusOr<Target> target = ParseTarget(manifest.target()); target.ok()) {
+    options.check = target->Has("check");
+    options.laws = target->Has("laws");
+  }
+  options.relaxed_normalization =
+      manifest.numerics() == compile::v1::NUMERICS_RELAXED_NORMALIZATION;
   const std::optional<interp::RuntimeError> error = interp::Run(module, arguments, options);
   if (!error.has_value()) return std::nullopt;
   return ToWire(*error);

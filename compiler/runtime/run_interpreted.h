@@ -13,8 +13,8 @@
 
 namespace intent {
 
-// `manifest` describes `module`, which is specialised; `call` was bound to it. Nothing: it ran to
-// its end.
+// `manifest` describes `module`, which is specialised; its target says whether the run is checked.
+// `call` was bound to it. Nothing: it ran to its end.
 std::optional<execute::v1::RunError> RunInterpreted(const Module& module,
                                                     const compile::v1::Manifest& manifest,
                                                     const BoundCall& call,

@@ -17,7 +17,7 @@
 namespace intent {
 namespace {
 
-enum class Architecture : uint8_t { kNone, kX86, kArm };
+enum class Architecture : uint8_t { kNone, kX86, kArm, kInterpreter };
 
 struct Base {
   std::string_view name;
@@ -26,7 +26,7 @@ struct Base {
   int level = 0;  // order among the levels of one architecture
 };
 constexpr Base kBases[] = {
-    {"interp", TargetKind::kInterpreter},
+    {"interp", TargetKind::kInterpreter, Architecture::kInterpreter},
     {"x86-64-v2", TargetKind::kCpu, Architecture::kX86, 2},
     {"x86-64-v3", TargetKind::kCpu, Architecture::kX86, 3},
     {"x86-64-v4", TargetKind::kCpu, Architecture::kX86, 4},
@@ -45,17 +45,18 @@ constexpr Base kBases[] = {
     {"sm_120a", TargetKind::kCuda},
 };
 
-// Features beyond a level, each with the least level that it makes sense on. Their names are
-// LLVM's.
+// Features beyond a level, each with the least level that it makes sense on. Those of machines have
+// LLVM's names, those of the interpreter are ours.
 struct Feature {
   std::string_view name;
   Architecture architecture;
   int level;
 };
 constexpr Feature kFeatures[] = {
-    {"avx512bf16", Architecture::kX86, 4}, {"avx512fp16", Architecture::kX86, 4},
-    {"avx512vbmi", Architecture::kX86, 4}, {"avx512vnni", Architecture::kX86, 4},
-    {"avxvnni", Architecture::kX86, 3},    {"lse", Architecture::kArm, 8},
+    {"avx512bf16", Architecture::kX86, 4},    {"avx512fp16", Architecture::kX86, 4},
+    {"avx512vbmi", Architecture::kX86, 4},    {"avx512vnni", Architecture::kX86, 4},
+    {"avxvnni", Architecture::kX86, 3},       {"lse", Architecture::kArm, 8},
+    {"check", Architecture::kInterpreter, 0}, {"laws", Architecture::kInterpreter, 0},
 };
 
 const Base* FindBase(std::string_view name) {
@@ -122,6 +123,10 @@ std::string Target::ToString() const {
   std::string text = base;
   for (const std::string& feature : features) absl::StrAppend(&text, "+", feature);
   return text;
+}
+
+bool Target::Has(std::string_view feature) const {
+  return std::find(features.begin(), features.end(), feature) != features.end();
 }
 
 absl::StatusOr<Target> ParseTarget(std::string_view text) {

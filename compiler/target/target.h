@@ -2,6 +2,7 @@
 
 // Targets by names of our own table (decisions.md B.20): never raw strings to LLVM.
 //   "interp"                                     the interpreter
+//   "interp+check", "interp+check+laws"          its checked mode, and sampled laws (docs/checked-mode.md)
 //   "x86-64-v2" | "x86-64-v3" | "x86-64-v4"      an object for that level
 //   "native"                                     resolved by whoever executes to one of these
 //   "x86-64-v4+avx512bf16+avx512fp16" ...        a level with extra features of our table, sorted
@@ -26,6 +27,7 @@ struct Target {
   bool operator==(const Target&) const = default;
 
   std::string ToString() const;  // round-trips through ParseTarget
+  bool Has(std::string_view feature) const;
 };
 
 // Refuses unknown names with kInvalidArgument naming the table. "native" resolves to HostTarget().

@@ -9,7 +9,8 @@ namespace {
 TEST(TargetTest, EveryNameRoundTrips) {
   for (const char* name :
        {"interp", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "sm_80", "sm_90a", "sm_120",
-        "x86-64-v4+avx512bf16+avx512fp16", "x86-64-v3+avxvnni", "aarch64+lse"}) {
+        "x86-64-v4+avx512bf16+avx512fp16", "x86-64-v3+avxvnni", "aarch64+lse", "interp+check",
+        "interp+check+laws"}) {
     const auto target = ParseTarget(name);
     ASSERT_TRUE(target.ok()) << target.status();
     EXPECT_EQ(target->ToString(), name);
@@ -25,7 +26,8 @@ TEST(TargetTest, FeaturesAreASet) {
 TEST(TargetTest, UnknownNamesAreRefusedWithTheTable) {
   for (const char* name :
        {"", "x86-64", "skylake", "sm_10", "x86-64-v4+", "x86-64-v4+sse9", "x86-64-v3+avx512bf16",
-        "interp+avxvnni", "+avxvnni", "x86-64-v4+lse", "aarch64+avxvnni", "arm64", "sm_90+lse"}) {
+        "interp+avxvnni", "+avxvnni", "x86-64-v4+lse", "aarch64+avxvnni", "arm64", "sm_90+lse",
+        "x86-64-v4+check", "sm_90+check", "aarch64+laws", "interp+lse"}) {
     EXPECT_EQ(ParseTarget(name).status().code(), absl::StatusCode::kInvalidArgument) << name;
   }
   EXPECT_THAT(ParseTarget("skylake").status().message(), testing::HasSubstr("x86-64-v4"));

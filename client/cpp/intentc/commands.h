@@ -17,6 +17,7 @@ struct CommandOptions {
   std::string target;  // empty: the command's default
   std::map<std::string, std::string> bindings;  // constexprs by name or position
   int opt_level = 2;
+  std::string numerics = "source";  // or "relaxed_normalization"
   bool keep_source = false;
   bool bypass_cache = false;
   std::string output;  // compile: a folder; print, encode: the serialised module; run: file.npy
@@ -24,6 +25,8 @@ struct CommandOptions {
   std::map<std::string, std::string> outputs;    // run: file.npy by name or position
   std::map<std::string, int64_t> sizes;          // run: extents by symbol
   bool print_all = false;                        // run
+  bool check = false;                            // run: the interpreter's checked mode
+  bool laws = false;                             // run: that, and samples of the author's laws
 };
 
 // module_commands.cc: no daemon takes part.
@@ -33,7 +36,7 @@ int EncodeCommand(const CommandOptions& options);
 
 int CompileCommand(const CommandOptions& options);
 
-// Target interp: by the interpreter in this process. Everything else by a daemon.
+// Target interp and its features: by the interpreter in this process. Everything else by a daemon.
 int RunCommand(const CommandOptions& options);
 
 // daemon_commands.cc

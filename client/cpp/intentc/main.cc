@@ -62,6 +62,10 @@ void AddCompileFlags(CLI::App* command, CommandOptions* options) {
          "value of a constexpr, by name or position; repeatable");
   command->add_option("--opt-level", options->opt_level, "0 plain, 1 quick, 2 everything (default)")
       ->check(CLI::Range(0, 2));
+  command
+      ->add_option("--numerics", options->numerics,
+                   "source (default), or relaxed_normalization: licenses the online-softmax rewrite")
+      ->check(CLI::IsMember({"source", "relaxed_normalization"}));
   command->add_flag("--no-cache", options->bypass_cache, "compile past the daemon's caches");
 }
 
@@ -116,6 +120,11 @@ void AddRun(CLI::App* app, CommandOptions* options, Command* chosen) {
   run->add_option("--target", options->target,
                   "interp: here, slowly, as the language defines it; native and others: by a "
                   "daemon. Default: native if a daemon is named, otherwise interp");
+  run->add_flag("--check", options->check,
+                "by the interpreter, reporting races, reads of unwritten elements, invalid "
+                "arithmetic input and more at their lines");
+  run->add_flag("--laws", options->laws,
+                "as --check, and sample the laws that combines and regions promise");
   AddMap(
       run, "--arg", &options->arguments, "PARAMETER=VALUE",
       "an argument, by name or position: file.npy, random:3x4:SEED, zeros:3x4, or a value (of an "

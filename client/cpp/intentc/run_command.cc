@@ -91,6 +91,9 @@ execute::v1::RunError InTermsOfTheFile(execute::v1::RunError error, const Module
   if (!error.has_ordinal() || !bindings.ok()) return error;
   const std::vector<uint32_t> ordinals = OrdinalsInArtifacts(*file.module, *bindings);
   if (error.ordinal() < ordinals.size()) error.set_ordinal(ordinals[error.ordinal()]);
+  if (error.has_other_ordinal() && error.other_ordinal() < ordinals.size()) {
+    error.set_other_ordinal(ordinals[error.other_ordinal()]);
+  }
   return error;
 }
 
@@ -132,7 +135,7 @@ std::optional<execute::v1::RunError> Interpret(const Module& module,
   return RunInterpreted(module, manifest, std::get<BoundCall>(bound), nullptr);
 }
 
-int RunHere(const ModuleFile& file, const CommandOptions& options) {
+int RunHere(const ModuleFile& file, const Target& target, const CommandOptions& options) {
   Module* module = file.module.get();
   const absl::StatusOr<std::vector<Binding>> bindings =
       ParseBindings(*module, file.sources.map, options.bindings);
@@ -142,8 +145,10 @@ int RunHere(const ModuleFile& file, const CommandOptions& options) {
   if (!diagnostics.empty()) return FailWith(Render(diagnostics, file.sources));
   Canonicalize(module);
   compile::v1::Manifest manifest;
-  manifest.ParseFromString(
-      MakeManifest(*module, Target{TargetKind::kInterpreter, "interp", {}}, "", Report()));
+  manifest.ParseFromString(MakeManifest(*module, target, "", Report(),
+                                        options.numerics == "relaxed_normalization"
+                                            ? Numerics::kRelaxedNormalization
+                                            : Numerics::kSource));
   absl::StatusOr<KernelArguments> arguments = MakeArguments(manifest, file, options);
   if (!arguments.ok()) return Fail(arguments.status());
   const absl::StatusOr<Outputs> outputs = OutputsOf(*arguments, options);
@@ -159,10 +164,22 @@ int RunHere(const ModuleFile& file, const CommandOptions& options) {
 
 int RunCommand(const CommandOptions& given) {
   CommandOptions options = given;
-  if (options.target.empty()) options.target = options.daemon.empty() ? "interp" : "native";
+  const bool check = options.check || options.laws;
+  if (options.target.empty()) {
+    options.target = options.daemon.empty() || check ? "interp" : "native";
+  }
+  if (check) {
+    if (options.target != "interp") {
+      return Fail(absl::InvalidArgumentError(
+          absl::StrCat("--check and --laws are of the interpreter, not of ", options.target)));
+    }
+    options.target = options.laws ? "interp+check+laws" : "interp+check";
+  }
   const absl::StatusOr<ModuleFile> file = ReadModule(options.file);
   if (!file.ok()) return Fail(file.status());
-  return options.target == "interp" ? RunHere(*file, options) : RunByDaemon(*file, options);
+  const absl::StatusOr<Target> target = ParseTarget(options.target);
+  const bool here = target.ok() && target->kind == TargetKind::kInterpreter;
+  return here ? RunHere(*file, *target, options) : RunByDaemon(*file, options);
 }
 
 }  // namespace intent::client

@@ -58,6 +58,9 @@ absl::StatusOr<Compiled> CompileBy(Client& client, const ModuleFile& file,
   parameters.target = options.target;
   parameters.options.set_opt_level(options.opt_level);
   parameters.options.set_keep_source(options.keep_source);
+  if (options.numerics == "relaxed_normalization") {
+    parameters.options.set_numerics(compile::v1::NUMERICS_RELAXED_NORMALIZATION);
+  }
   if (options.bypass_cache) parameters.cache = compile::v1::CACHE_POLICY_BYPASS;
   absl::StatusOr<CompileOutcome> outcome = client.Compile(parameters, CallOptionsOf(options));
   if (!outcome.ok()) return outcome.status();

@@ -51,10 +51,14 @@ interp::Argument ToArgument(nb::tuple tuple) {
   return view;
 }
 
-// ("diagnostics", [(code, ordinal or None, message)]), ("error", (kind, ordinal, parameter, axis,
-// message)) or ("done", None).
+nb::object OrNone(bool known, int64_t number) {
+  return known ? nb::object(nb::int_(number)) : nb::none();
+}
+
+// ("diagnostics", [(code, ordinal or None, message)]), ("error", (kind, code, ordinal, parameter,
+// axis, message, other ordinal)), numbers being None where they are not known, or ("done", None).
 nb::tuple Interpret(const Program& program, const std::vector<BindingTuple>& bindings,
-                    nb::list arguments) {
+                    nb::list arguments, bool check, bool laws) {
   std::unique_ptr<Module> module = Clone(*program.module);
   std::vector<Binding> bound;
   for (const BindingTuple& tuple : bindings) bound.push_back(ToBinding(tuple));
@@ -66,20 +70,24 @@ nb::tuple Interpret(const Program& program, const std::vector<BindingTuple>& bin
   if (!diagnostics.empty()) {
     nb::list list;
     for (const Diagnostic& d : diagnostics) {
-      nb::object ordinal = d.ordinal == kNoOrdinal ? nb::none() : nb::object(nb::int_(d.ordinal));
-      list.append(nb::make_tuple(std::string(CodeText(d.code)), ordinal, d.message));
+      list.append(nb::make_tuple(std::string(CodeText(d.code)),
+                                 OrNone(d.ordinal != kNoOrdinal, d.ordinal), d.message));
     }
     return nb::make_tuple("diagnostics", list);
   }
   std::optional<interp::RuntimeError> error;
   {
     nb::gil_scoped_release release;
-    error = interp::Run(*module, values);
+    error = interp::Run(*module, values, {.check = check, .laws = laws});
   }
   if (!error) return nb::make_tuple("done", nb::none());
   return nb::make_tuple("error",
-                        nb::make_tuple(std::string(interp::NameOf(error->kind)), error->ordinal,
-                                       error->parameter, error->axis, error->message));
+                        nb::make_tuple(std::string(interp::NameOf(error->kind)),
+                                       std::string(interp::CodeOf(error->kind)),
+                                       OrNone(error->ordinal != kNoOrdinal, error->ordinal),
+                                       OrNone(error->parameter >= 0, error->parameter),
+                                       OrNone(error->axis >= 0, error->axis), error->message,
+                                       OrNone(error->other != kNoOrdinal, error->other)));
 }
 
 // By ordinal in an artifact of the program: the ordinal in the program.

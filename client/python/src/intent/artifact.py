@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import marshal
-from .errors import CompileError, RunError, ServiceError
+from .errors import CompileError, ServiceError
 from .report import Report
+from .run_errors import run_error
 
 INLINE_BYTES = 1 << 20  # in all, either way; more goes as a stream of chunks
 CHUNK_BYTES = 1 << 20
@@ -316,21 +317,22 @@ class Artifact(Generated):
         if response.WhichOneof("outcome") != "error":
             return
         error = response.error
-        parameter = axis = None
-        runtime = self.parameters
-        if error.HasField("parameter") and error.parameter < len(runtime):
-            parameter = runtime[error.parameter].name
-        if error.HasField("axis"):
-            axis = error.axis
-        file, line, *_ = self._trace.place(error.ordinal if error.HasField("ordinal") else None)
-        kind = error.Kind.Name(error.kind).removeprefix("KIND_").lower()
-        raise RunError(
-            _run_message(kind, error, parameter, axis, file, line),
-            status=kind,
-            parameter=parameter,
-            axis=axis,
-            file=file or None,
-            line=line or None,
+
+        def known(name):
+            return getattr(error, name) if error.HasField(name) else None
+
+        raise run_error(
+            self._trace,
+            self._kernel,
+            status=error.Kind.Name(error.kind).removeprefix("KIND_").lower(),
+            code=error.code,
+            ordinal=known("ordinal"),
+            parameter=known("parameter"),
+            axis=known("axis"),
+            value=error.value,
+            limit=error.limit,
+            message=error.message,
+            other=known("other_ordinal"),
         )
 
 
@@ -348,24 +350,6 @@ def _cut_short() -> ServiceError:
     return ServiceError(
         "the service's reply does not hold what the call returns", status="DATA_LOSS", advice="call again"
     )
-
-
-def _run_message(kind, error, parameter, axis, file, line) -> str:
-    where = f"{file}:{line}: " if line else ""
-    what = parameter or "a tensor or buffer"
-    if axis is not None:
-        what += f", axis {axis}"
-    if error.message and error.value == error.limit and axis is None:  # no numbers to speak of
-        return where + error.message
-    text = {
-        "out_of_bounds": f"index {error.value} is out of bounds of {what}, which has {error.limit} elements",
-        "bad_shape": f"shapes do not agree: {what} has {error.value}, but {error.limit} is needed",
-        "negative_extent": f"a negative extent: {error.value}",
-        "no_memory": "the kernel needs more scratch memory than the service allows",
-        "cancelled": "the call was cancelled",
-        "bad_step": f"a domain or subregion is not valid: {error.value} against {error.limit}",
-    }.get(kind, error.message or kind.replace("_", " "))
-    return where + text
 
 
 class Prepared:

@@ -105,12 +105,18 @@ class LoadError(IntentError):
 class RunError(IntentError):
     """A kernel ended with an error, for example an access out of bounds.
 
-    `parameter`, `axis`, `file` and `line` are None where they are not known.
+    `code` is that of the rule that was broken ("E1112"; docs/checked-mode.md lists them), or "".
+    `parameter`, `axis`, `file` and `line` are None where they are not known. `notes` name other
+    places, such as the other access of a race.
     """
 
-    def __init__(self, message, *, status="", parameter=None, axis=None, file=None, line=None):
+    def __init__(
+        self, message, *, status="", code="", parameter=None, axis=None, file=None, line=None, notes=()
+    ):
         super().__init__(message)
         self.status = status
+        self.code = code
+        self.notes = tuple(notes)
         self.parameter = parameter
         self.axis = axis
         self.file = file

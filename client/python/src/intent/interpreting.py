@@ -6,35 +6,41 @@ from . import _core as core
 from . import marshal
 from .artifact import complete, results
 from .compiling import lower
-from .errors import CompileError, RunError
+from .errors import CompileError
 from .kernel import bound
+from .run_errors import run_error
 
 
-def interpret(kernel, *args, constexprs=None):
+def interpret(kernel, *args, constexprs=None, check=False, laws=False):
     """Run a kernel like `intent.compile(kernel, ...).run(*args)`, here and without a service.
 
-    Slow and exact; arrays are read and written where they lie.
+    Slow and exact; arrays are read and written where they lie. `check` and `laws` are those of
+    InterpreterTarget.
     """
     kernel, bindings = bound(kernel, constexprs)
     trace = lower(kernel, constexprs=bindings)
     parameters = tuple(p for p in trace.parameters if p.kind != "constexpr")
     full = complete(parameters, args)
     call = marshal.lay_out(parameters, full)
-    kind, what = core.interpret(trace.program, _bindings(trace, bindings), _arguments(parameters, call))
+    kind, what = core.interpret(
+        trace.program, _bindings(trace, bindings), _arguments(parameters, call), check or laws, laws
+    )
     if kind == "diagnostics":
         raise CompileError([trace.diagnostic(code, message, ordinal) for code, ordinal, message in what])
     if kind == "error":
-        error, ordinal, parameter, axis, message = what
-        file, line, *_ = trace.place(ordinal)
-        name = parameters[parameter].name if 0 <= parameter < len(parameters) else None
-        where = f"{file}:{line}: " if line else ""
-        raise RunError(
-            f"{where}{message}" + (f" ({name}, axis {axis})" if name and axis >= 0 else ""),
-            status=error,
-            parameter=name,
-            axis=axis if axis >= 0 else None,
-            file=file or None,
-            line=line or None,
+        status, code, ordinal, parameter, axis, message, other = what
+        raise run_error(
+            trace,
+            kernel,
+            status=status,
+            code=code,
+            ordinal=ordinal,
+            parameter=parameter,
+            axis=axis,
+            value=0,
+            limit=0,
+            message=message,
+            other=other,
         )
     return results(parameters, full)
 

@@ -18,11 +18,20 @@ class CpuTarget:
 
 @dataclass(frozen=True)
 class InterpreterTarget:
-    """The reference interpreter: exact and slow."""
+    """The reference interpreter: exact and slow.
+
+    check: report what the language calls invalid or leaves to the author, with the author's line: races,
+    reads of unwritten elements, invalid arithmetic input and more (docs/checked-mode.md).
+    laws: also sample the laws that structured operations rely on, such as a combine's associativity;
+    implies check.
+    """
+
+    check: bool = False
+    laws: bool = False
 
     @property
     def name(self) -> str:
-        return "interp"
+        return "interp" + ("+check" if self.check or self.laws else "") + ("+laws" if self.laws else "")
 
 
 @dataclass(frozen=True)
