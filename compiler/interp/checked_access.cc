@@ -222,6 +222,7 @@ bool Machine::CheckDistinct(const Op& op, const Resource& resource, const IndexA
     return FailRecords(op);
   }
   std::vector<Destination> destinations;
+  destinations.reserve(static_cast<size_t>(access.count()));
   access.ForEach([&](int64_t position, int64_t offset, const IndexAccess::Violation* outside) {
     if (mask.At(position) && outside == nullptr) destinations.push_back({offset, position});
     return true;

@@ -423,14 +423,15 @@ ON_OTHER_CODE = {
     ),
     "an_unordered_update_beside_a_read": (
         "E1116",
-        "updates",
+        "iteration [1] of a parallel loop updates element [0] of y, which iteration [0] reads",
         """
         def kernel(x: I.In[I.f32, ("N",)], y: I.InOut[I.f32, ("N",)]):
             for i in I.parallel(I.domain(0, x.shape[0])):
-                I.scatter_reduce(y, (0,), x[i], I.add)  # other
-                y[i] = y[0]  # <-
+                I.scatter_reduce(y, (0,), x[i], I.add)  # <-
+                if y[0] < -100.0:  # other
+                    y[i] = 0.0
         """,
-        ("y[i] = y[0]", "z = x[0]"),
+        ("y[0] < -100.0", "x[0] < -100.0"),
     ),
 }
 
@@ -664,6 +665,23 @@ def test_an_error_in_a_helper_sits_in_the_helper(compiler, author):
         """)
     assert report(compiler, module, [i32(1, 2), 0]).code == "E1121"
     run(compiler, module.kernel, [i32(1, 2), 2])
+
+
+@pytest.mark.parametrize("target", [CHECK, intent.InterpreterTarget(), intent.CpuTarget()], ids=lambda t: t.name)
+def test_lines_are_right_after_dead_code_and_constexpr_branches_are_gone(compiler, author, target):
+    module = author("""
+        @intent.kernel
+        def kernel(x: I.In[I.f32, ("N",)], at: I.In[I.i32, ("N",)], y: I.Out[I.f32, ("N",)], fast: I.Constexpr[bool] = False):
+            unused = x[:] * 2.0 + I.exp(x[:])
+            if fast:
+                y[:] = x[:] + 1.0
+            else:
+                z = I.exp(x[:]) * 3.0
+                y[:] = x[at[:]]  # <-
+        """)
+    with pytest.raises(intent.RunError) as caught:
+        run(compiler, module.kernel, [f32(1, 2), i32(0, 2)], target)
+    assert caught.value.line == line_of(module, "# <-")
 
 
 def test_without_checks_the_interpreter_is_as_before(compiler, author):
