@@ -13,13 +13,12 @@
 namespace intent::lower {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
 struct Result {
   std::string program;
-  std::vector<std::string> report;
+  std::string report;
 };
 
 Result Lower(const std::string& signature, const std::string& body) {
@@ -30,7 +29,7 @@ Result Lower(const std::string& signature, const std::string& body) {
   EXPECT_TRUE(Verify(*parsed.module).empty()) << body;
   EXPECT_TRUE(Specialize(parsed.module.get(), {}).empty());
   Lowered result = LowerToTiles(*parsed.module, {});
-  return {tile::Print(*result.program), result.report};
+  return {tile::Print(*result.program), ToString(result.report)};
 }
 
 // A loop over the first axis of %0, in parallel or in order, around `body` with %i.
@@ -128,7 +127,7 @@ TEST(EffectsTest, TheReportSaysHowUpdatesAreDone) {
                                "  %x = view_load %0 [:] : tensor<f32, [s0]>\n"
                                "  %at = view_load %1 [:] : tensor<i64, [s0]>\n"
                                "  scatter_reduce %2 [%at] = %x combine add");
-  EXPECT_THAT(scatter.report, Contains(HasSubstr("scatter_reduce: one update after another")));
+  EXPECT_THAT(scatter.report, HasSubstr("scatter_reduce: one update after another"));
 }
 
 }  // namespace
