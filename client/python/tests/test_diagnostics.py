@@ -341,3 +341,88 @@ def test_a_buffer_does_not_leave_its_helper(error_of):
     helpers = "@intent.fn\ndef f(a):\n    w = I.buffer((4,), I.f32)\n    return w, a  # <-\n"
     found = error_of(kernel("w, a = f(x[0])", "out[:] = x[:]", helpers=helpers))
     assert found.code == "E0505" and "return what it holds" in found.message
+
+
+MISTAKES = """
+import math
+
+
+class A(I.Enum):
+    X = 0
+
+
+class B(I.Enum):
+    X = 0
+
+
+@intent.fn
+def pair(a, b):
+    return a, b
+
+
+@intent.fn
+def wide(a, b):
+    return I.cast(a + b, I.f64)
+
+
+@intent.kernel
+def kernel(
+    x: I.In[I.f32, ("M", "N")],
+    v: I.In[I.f32, ("N",)],
+    k: I.In[I.i64, ("N",)],
+    m: I.In[I.bool, ("N",)],
+    s: I.f32,
+    n: I.i64,
+    out: I.Out[I.f32, ("N",)],
+):
+    {}  # <-
+"""
+
+
+@pytest.mark.parametrize(
+    "line, code, both_sides, instead",
+    [
+        ("out[:] = v[:] + I.indices(I.domain(0, 4))", "E0201", "f32 and index", "cast one"),
+        ("out[:] = v[:] * v.shape[0]", "E0201", "f32 and index", "cast one"),
+        ("out[:] = I.select(m[:], 1.0, 0.0)", "E0201", "f64 is stored to f32", "cast it to f32"),
+        ("out[:] = I.random.uniform(n, 1)", "E0201", "i64 and u64", "cast"),
+        ("out[:] = k[:] / 2", "E0202", "floats, not i64", "`//` divides integers"),
+        ("out[:] = I.exp(n)", "E0202", "floats, not i64", "cast to a float dtype"),
+        ("out[:] = I.reduce.sum(m[:], axis=0)", "E0202", "not defined for bool", "cast to an integer"),
+        ("out[:] = not m[:]", "E0202", "scalar bools, not tensor<bool, [N]>", "~"),
+        ("out[:] = v[:] * 1e300", "E0203", "1e+300 is not representable in f32", "cast the other side"),
+        ("out[:] = k[:] * 1.5", "E0203", "1.5 is not representable in i64", "cast the other side to a float"),
+        ("out[:] = v[:] + I.domain(0, 4)", "E0204", "not a domain", "I.indices"),
+        ("out[:] = I.arg_reduce.max(v[:], axis=0)", "E0204", "not a tuple of 2", "unpack it"),
+        ("out[:] = I.record(a=s, b=n)", "E0204", "not a record", "read one of its fields"),
+        ("out[:] = I.exp(v)", "E0204", "not view<in, f32, [N]>", "read the view with an index"),
+        ("out[:] = x.shape", "E0204", "not a shape", "take one of its extents"),
+        ("out = v[:]", "E0204", "'out' is view<out, f32, [N]>", "out[:] = ..."),
+        ("out = out[:]", "E0502", "an Out view is read before", "InOut"),
+        ("for i in v: out[i] = 1.0", "E0204", "not view<in, f32, [N]>", "I.domain(0, x.shape[0])"),
+        ("out[:] = s if A.X == B.X else s", "E0204", "A and B", "members of one enum"),
+        ("out[:] = v[:, :]", "E0302", "2 indices for the 1 axis", "None makes a new one"),
+        ("out[:] = I.matmul(x[:, :], v[:], acc_dtype=I.f32)", "E0302", "not tensor<f32, [N]>", "rank 2"),
+        ("out[:] = I.full((n,), 0.0, I.f32)", "E0306", "an index, not i64", "cast it to index"),
+        ("out[:] = v[::-1]", "E0307", "a slice has no step", "I.domain"),
+        ("out[:] = v[v[:]]", "E0307", "not tensor<f32, [N]>", "integer"),
+        ("out[:] = I.record(a=1.0)[0]", "E0307", "a record", "by name: a"),
+        ("if n: out[:] = v[:]", "E0401", "scalar bool, not i64", "compare it"),
+        ("v[:] += 1.0", "E0501", "view<in, f32, [N]>", "declare it InOut"),
+        ("out[:] += v[:]", "E0502", "an Out view is read before", "InOut"),
+        ("I.scatter_reduce(out, k[:], v[:], I.add)", "E0502", "an Out view is read before", "InOut"),
+        ("out[:] = I.reduce(v[:], 0, 0.0, pair)", "E0601", "tuple<f32, f32> where f32", "one type"),
+        ("out[:] = I.reduce(v[:], 0, 0.0, wide)", "E0601", "f64 where f32", "one type"),
+        ("out[:] = I.f32(n)", "E0801", "I.f32 cannot be called", "I.cast(x, I.f32)"),
+        ("out[:] = I.float32(n)", "E0801", "I.float32", "nearest is I.f32"),
+        ("I.store(out, v[:])", "E0801", "I.store", "out[i] = value"),
+        ("out[:] = s.shape[0]", "E0801", "a scalar has no attribute", "only views, buffers and tensors"),
+        ("out[:] = math.sqrt(s)", "E0802", "'sqrt' is a Python function", "I.sqrt"),
+        ("out[:] = I.reduce.sum(v[:], 0)", "E0803", "too many positional", "I.reduce.sum(value, *, axis"),
+        ("out[:] = I.reshape(x[:, :], -1)", "E0803", "not literal -1", "a tuple, such as (N,)"),
+    ],
+)
+def test_what_authors_often_get_wrong(error_of, line, code, both_sides, instead):
+    found = error_of(MISTAKES.format(line))
+    assert found.code == code and found.column and "^" in str(found)
+    assert both_sides in found.message and instead in found.message

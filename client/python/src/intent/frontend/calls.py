@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..dtypes import DType
 from ..intrinsics import Intrinsic
 from ..kernel import Helper, Kernel
 from . import expressions, loops, operations, scopes, statements
@@ -28,7 +29,8 @@ def call(state, node):
             "E0802", "a kernel cannot be called from a kernel; make the shared part an @intent.fn", node
         )
     what = state.describe(callee) if is_leaf(callee) else repr(callee)
-    state.fail("E0801", f"{what} cannot be called in a kernel", node)
+    hint = f"; I.cast(x, {callee!r}) converts" if isinstance(callee, DType) else ""
+    state.fail("E0801", f"{what} cannot be called in a kernel{hint}", node)
 
 
 def _arguments(state, node):

@@ -212,7 +212,9 @@ def condition(state, value, what: str, node):
                 "tensors, and I.reduce.any makes a scalar of them",
                 node,
             )
-    return state.error("E0401", f"{what} must be a scalar bool, not {state.describe(value)}", node)
+    number = is_leaf(value) and state.kind(value) in ("scalar", "literal")
+    hint = "; compare it, as in n != 0" if number else ""
+    return state.error("E0401", f"{what} must be a scalar bool, not {state.describe(value)}{hint}", node)
 
 
 def _bool(state, node):

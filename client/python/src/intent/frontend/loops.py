@@ -16,6 +16,7 @@ from .values import (
     Iteration,
     Unbound,
     has_poison,
+    is_leaf,
     is_literal,
     is_poison,
     leaves,
@@ -55,10 +56,12 @@ def as_iteration(state, value, node) -> Iteration:
         return Iteration((value,), single=True)
     if isinstance(value, tuple) and value and all(isinstance(item, Domain) for item in value):
         return Iteration(value, single=False)
+    extent = is_leaf(value) and state.kind(value) in ("view", "buffer", "tensor")
+    hint = "; I.domain(0, x.shape[0]) has the coordinates of its first axis" if extent else ""
     state.fail(
         "E0204",
         f"a loop runs over range, I.domain, a subregion, a tuple of domains, enumerate or I.parallel of these, not "
-        f"{state.describe(value)}",
+        f"{state.describe(value)}{hint}",
         node,
     )
 

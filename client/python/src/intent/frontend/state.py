@@ -26,6 +26,15 @@ MAX_DEPTH = 48  # helper calls within helper calls
 MAX_COPIES = 64  # of statements behind branches that may leave early
 
 
+# How a scalar or tensor comes of what is none.
+_INSTEAD = {
+    tuple: "; unpack it, or take a component",
+    Record: "; read one of its fields",
+    Domain: "; I.indices makes a tensor of its coordinates",
+    Shape: "; take one of its extents",
+}
+
+
 class Failure(Exception):
     """A mistake that was reported; what the statement assigns is poisoned and tracing goes on."""
 
@@ -195,7 +204,7 @@ class State:
         """A leaf for the builder; domains, products and the like are refused."""
         if is_leaf(value):
             return value
-        hint = {tuple: "; unpack it, or take a component", Record: "; read one of its fields"}.get(type(value), "")
+        hint = _INSTEAD.get(type(value), "")
         self.fail("E0204", f"{what} must be a scalar or tensor, not {self.describe(value)}{hint}", node)
 
     def index_operand(self, value, what: str, node):
