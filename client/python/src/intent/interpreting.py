@@ -61,7 +61,7 @@ def _bindings(trace, bindings) -> list:
 
 
 def _arguments(parameters, call) -> list:
-    arguments = []
+    arguments: list[tuple] = []
     for parameter, argument in zip(parameters, call.arguments):
         if not isinstance(argument, marshal.ViewArgument):
             arguments.append((parameter.dtype, argument))

@@ -18,18 +18,21 @@ class Definition:
     Thread-safe: nothing changes after the first `tree()`, which may run twice at most.
     """
 
+    decorator: str
+    __wrapped__: types.FunctionType
+
     def __init__(self, function, source: str | None):
         if not isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
             raise TypeError(
                 f"@intent.{self.decorator} needs the function itself: write it nearest to the function, "
                 "below other decorators"
             )
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function)  # type: ignore[arg-type]
         del self.__wrapped__  # inspect shall see this object, not the function
         self.function = function
         self.file = function.__code__.co_filename
         self._problem = ""
-        self._tree = None
+        self._tree: ast.FunctionDef | None = None
         if source is not None:
             self.first_line, self.lines = 1, textwrap.dedent(source).splitlines(keepends=True)
             self.file = f"<source of {function.__qualname__}>"

@@ -181,6 +181,7 @@ def lay_out(parameters, values) -> Call:
             except Misfit as misfit:
                 raise _scalar_error(value)(f"{parameter.name} {misfit}") from None
             continue
+        assert array is not None  # a view's
         allocation = allocations[owners[position]]
         address = array.__array_interface__["data"][0]
         offset = (address - allocation.base) // array.itemsize if array.size else 0

@@ -11,9 +11,9 @@ import numpy as np
 try:
     import ml_dtypes
 except ImportError:  # bit patterns stand in for the narrow formats
-    ml_dtypes = None
+    ml_dtypes = None  # type: ignore[assignment]
 
-_NUMPY = {
+_NUMPY: dict[str, np.dtype] = {
     "bool": np.dtype("?"),
     "index": np.dtype("i8"),
     "i8": np.dtype("i1"),
@@ -29,9 +29,13 @@ _NUMPY = {
     "f64": np.dtype("f8"),
 }
 
-_CARRIERS = {"bf16": np.dtype("u2"), "f8e4m3fn": np.dtype("u1"), "f8e5m2": np.dtype("u1")}
+_CARRIERS: dict[str, np.dtype] = {
+    "bf16": np.dtype("u2"),
+    "f8e4m3fn": np.dtype("u1"),
+    "f8e5m2": np.dtype("u1"),
+}
 
-_NARROW = {}
+_NARROW: dict[str, np.dtype] = {}
 if ml_dtypes is not None:
     _NARROW = {
         "bf16": np.dtype(ml_dtypes.bfloat16),
@@ -39,10 +43,12 @@ if ml_dtypes is not None:
         "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
     }
 
+_MADE: dict[str, np.dtype] = {**_NUMPY, **_CARRIERS, **_NARROW}
+
 
 def numpy_dtype(name: str) -> np.dtype:
     """The dtype of new arrays of an element type."""
-    return _NUMPY.get(name) or _NARROW.get(name) or _CARRIERS[name]
+    return _MADE[name]
 
 
 def accepts(name: str, dtype: np.dtype) -> bool:

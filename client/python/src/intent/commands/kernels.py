@@ -45,6 +45,8 @@ def _module(source: str):
     if not path.is_file():
         raise UsageError(f"there is no file {source}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{source} is no file of Python")
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
     sys.path.insert(0, str(path.parent))  # what the file imports may lie beside it
@@ -72,7 +74,7 @@ def bindings(kernel: Kernel, given: list[str]) -> dict:
 
 
 def _value(name: str, kind: type, text: str):
-    choices = {"true": True, "false": False} if kind is bool else {}
+    choices: dict = {"true": True, "false": False} if kind is bool else {}
     if issubclass(kind, Enum):
         choices = dict(kind.__members__)
     try:

@@ -7,8 +7,8 @@ import ast
 from ..dtypes import DType
 from ..intrinsics import Intrinsic
 from ..kernel import Helper, Kernel
-from . import expressions, loops, operations, scopes, statements
-from .state import MAX_DEPTH, Frame
+from . import expressions, loops, operations, scopes, signature, statements
+from .state import MAX_DEPTH, Frame, State
 from .values import Domain, Iteration, is_leaf, is_poison
 
 
@@ -63,6 +63,7 @@ def call_helper(state, node, helper, arguments, keywords):
     if len(state.frames) > MAX_DEPTH:
         state.fail("E0901", f"helper calls are nested more than {MAX_DEPTH} deep", node)
     tree = helper.tree()
+    signature.refuse_type_parameters(state, tree)
     env = _bind(state, node, helper, tree, arguments, keywords)
     caller = state.frame
     state.frame = Frame(helper, tree.body, env)
@@ -146,7 +147,7 @@ def _slice(state, node, arguments):
     return slice(*(x if x is None else state.index_operand(x, "a bound", node) for x in (start, stop)))
 
 
-def _len(state, node, arguments):
+def _len(state: State, node, arguments):
     items = expressions.as_tuple(state, arguments[0]) if len(arguments) == 1 else None
     if items is None:
         state.fail("E0803", "len is of a tuple; a tensor's extents are in its shape", node)

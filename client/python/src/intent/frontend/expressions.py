@@ -7,8 +7,10 @@ import difflib
 import types
 
 from .. import _core as core
-from .. import annotations, dtypes, intrinsics
+from .. import dtypes, intrinsics
+from ..annotations import Enum
 from . import branches, calls, hints, scopes, syntax
+from .state import State
 from .values import (
     POISON,
     Domain,
@@ -56,7 +58,7 @@ _NOT_PART = {
 }
 
 
-def evaluate(state, node):
+def evaluate(state: State, node):
     """The value of an expression."""
     state.step(node)
     handler = _HANDLERS.get(type(node))
@@ -160,7 +162,7 @@ def _compare(state, node):
 def _compare_two(state, node, op, left, right):
     if type(op) not in _COMPARE:
         state.fail("E0802", f"the comparison {type(op).__name__} is not part of the language", node)
-    if any(isinstance(x, (annotations.Enum, EnumConstexpr)) for x in (left, right)):
+    if any(isinstance(x, (Enum, EnumConstexpr)) for x in (left, right)):
         return _compare_enums(state, node, op, left, right)
     if (
         isinstance(left, dtypes.DType)
@@ -183,7 +185,7 @@ def _compare_enums(state, node, op, left, right):
     if type_of(left) is not type_of(right):
         names = " and ".join(getattr(type_of(x), "__name__", "?") for x in (left, right))
         state.fail("E0204", f"only members of one enum can be compared, not {names}", node)
-    if isinstance(left, annotations.Enum) and isinstance(right, annotations.Enum):
+    if isinstance(left, Enum) and isinstance(right, Enum):
         return (left is right) == isinstance(op, ast.Eq)
 
     def operand(value):
@@ -274,7 +276,7 @@ def _attribute(state, node):
         return Shape(base, state.builder.type_of(base).rank)
     if isinstance(base, (types.ModuleType, intrinsics.Intrinsic, intrinsics.Namespace)):
         return _member(state, base, name, node)
-    if isinstance(base, type) and issubclass(base, annotations.Enum):
+    if isinstance(base, type) and issubclass(base, Enum):
         if name in base.__members__:
             return base[name]
         state.fail("E0801", f"{base.__name__} has no member {name!r}", node)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core as core
 from . import branches, expressions, statements, syntax
-from .state import Failure, Loop
+from .state import Failure, Loop, State
 from .values import (
     POISON,
     Domain,
@@ -49,7 +49,7 @@ def trace(state, node):
         _for(state, node, iteration)
 
 
-def as_iteration(state, value, node) -> Iteration:
+def as_iteration(state: State, value, node) -> Iteration:
     if isinstance(value, Iteration):
         return value
     if isinstance(value, Domain):
@@ -199,7 +199,7 @@ class _Carries:
 
 def _assigned_values(nodes) -> dict:
     """Names that statements assign other than as the variable of a loop."""
-    found = {}
+    found: dict = {}
     stack = list(reversed(list(nodes)))
     while stack:
         node = stack.pop()

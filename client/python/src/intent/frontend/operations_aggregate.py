@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .. import intrinsics
 from ..intrinsics import Intrinsic
 from ..kernel import Helper
@@ -268,7 +270,7 @@ def _region_scan(
     return (POISON, POISON) if is_poison(unpacked) else unpacked
 
 
-MEANINGS = {
+MEANINGS: dict[str, Callable] = {
     "reduce": _reduce,
     "reduce.sum": _builtin_reduce("sum"),
     "reduce.max": _builtin_reduce("max"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..intrinsics import Format
 from . import arguments as args
 from .state import Failure
@@ -128,7 +130,7 @@ def _sparse_matmul(state, node, compressed, metadata, rhs, *, format, acc_dtype)
     )
 
 
-MEANINGS = {
+MEANINGS: dict[str, Callable] = {
     "dot": _dot,
     "matvec": _vector_product("matvec"),
     "vecmat": _vector_product("vecmat"),

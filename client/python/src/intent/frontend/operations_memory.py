@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .. import _core as core
 from ..intrinsics import Format
 from . import arguments as args
@@ -133,7 +135,7 @@ def _random_uniform(state, node, seed, counter, dtype):
     return state.builder.binary("mul", state.builder.cast(top, "f32"), 2.0**-24)
 
 
-MEANINGS = {
+MEANINGS: dict[str, Callable] = {
     "gather": _gather,
     "scatter_unique": _scatter_unique,
     "scatter_reduce": _scatter_reduce,

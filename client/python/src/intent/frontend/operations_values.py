@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .. import dtypes
 from . import arguments as args
 from . import calls, loops
@@ -79,7 +81,7 @@ def _full(state, node, shape, fill, dtype):
 
 
 def _zeros(state, node, shape, dtype):
-    zero = False if dtype is dtypes.dtype("bool") else 0
+    zero: bool | int | float = False if dtype is dtypes.dtype("bool") else 0
     if isinstance(dtype, dtypes.DType) and dtype.kind == "float":
         zero = 0.0
     return _full(state, node, shape, zero, dtype)
@@ -165,7 +167,7 @@ def _assume_in_bounds(state, node, index, resource, axis):
 _UNARY = "negate abs exp log log1p lgamma sin asin cos floor erf erfc i0 rsqrt sqrt sigmoid"
 _BINARY = "add maximum minimum maximum_num minimum_num"
 
-MEANINGS = {
+MEANINGS: dict[str, Callable] = {
     **{name: _unary(name) for name in _UNARY.split()},
     **{name: _binary(name) for name in _BINARY.split()},
     "exp2": _approximable("exp2"),

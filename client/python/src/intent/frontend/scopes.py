@@ -6,7 +6,8 @@ import builtins
 import enum
 import types
 
-from .. import annotations, dtypes, intrinsics
+from .. import dtypes, intrinsics
+from ..annotations import Enum
 from ..kernel import Helper, Kernel
 from . import hints
 from .values import Unbound
@@ -76,15 +77,15 @@ def outside(state, value, name: str, node):
         return float(value)
     if isinstance(value, tuple):
         return tuple(outside(state, item, name, node) for item in value)
-    if isinstance(value, _STATIC) or isinstance(value, annotations.Enum):
+    if isinstance(value, _STATIC) or isinstance(value, Enum):
         return value
-    if isinstance(value, type) and issubclass(value, annotations.Enum):
+    if isinstance(value, type) and issubclass(value, Enum):
         return value
     if any(value is known for known in _BUILTINS.values()):
         return value
     if callable(value) and not isinstance(value, type):
-        instead = hints.function(value) or "the intrinsics of intent.language, or make it an @intent.fn"
-        state.fail("E0802", f"{name!r} is a Python function, which a kernel cannot call; use {instead}", node)
+        other = hints.function(value) or "the intrinsics of intent.language, or make it an @intent.fn"
+        state.fail("E0802", f"{name!r} is a Python function, which a kernel cannot call; use {other}", node)
     if isinstance(value, type) and (instead := hints.dtype(value)):
         state.fail("E0802", f"{name!r} is no dtype of the language; use {instead}", node)
     state.fail(

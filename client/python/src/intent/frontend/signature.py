@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .. import annotations, dtypes
+from .. import dtypes
+from ..annotations import ConstexprAnnotation, Constraints, Enum, View
 from .state import Failure
 from .values import EnumConstexpr
 
@@ -42,7 +43,7 @@ def read(kernel) -> list[Parameter]:
     defaults = dict(zip(positional[len(positional) - len(given) :], given))
     defaults.update(function.__kwdefaults__ or {})
     enums: dict = {}
-    parameters = []
+    parameters: list[Parameter] = []
     for argument in arguments:
         parameter = _parameter(kernel, argument, defaults, enums)
         if parameter.kind == "constexpr":
@@ -65,13 +66,13 @@ def _parameter(kernel, argument, defaults, enums) -> Parameter:
         annotation = _evaluate(kernel, name)
     except Exception as error:  # whatever the annotation's own code raises
         return bad(f"the annotation of {name!r} cannot be evaluated: {type(error).__name__}: {error}")
-    if isinstance(annotation, annotations.View):
+    if isinstance(annotation, View):
         return _view(name, annotation, place, bad, name in defaults)
     if isinstance(annotation, dtypes.DType):
         if name in defaults:
             return bad(f"{name!r} is a runtime scalar, which has no default; only constexprs have")
         return Parameter(name, "scalar", **place, dtype=annotation.name)
-    if isinstance(annotation, annotations.ConstexprAnnotation):
+    if isinstance(annotation, ConstexprAnnotation):
         return _constexpr(name, annotation.type, place, bad, defaults, enums)
     return bad(f"the annotation of {name!r} is neither a view, a dtype nor a constexpr: {annotation!r}")
 
@@ -95,7 +96,7 @@ def _view(name, annotation, place, bad, has_default) -> Parameter:
     if has_default:
         return bad(f"{name!r} is a view, which has no default")
     dtype, shape = items[0], items[1]
-    constraints = items[2] if len(items) == 3 else annotations.Constraints()
+    constraints = items[2] if len(items) == 3 else Constraints()
     if not isinstance(dtype, dtypes.DType):
         return bad(f"the first part of the annotation of {name!r} is a dtype such as I.f32, not {dtype!r}")
     if not isinstance(shape, tuple):
@@ -104,7 +105,7 @@ def _view(name, annotation, place, bad, has_default) -> Parameter:
         whole = isinstance(extent, int) and not isinstance(extent, bool)
         if not (whole and 0 <= extent < 2**63) and not (isinstance(extent, str) and extent.isidentifier()):
             return bad(f"{extent!r} in the shape of {name!r} is neither a nonnegative integer nor a symbol")
-    if not isinstance(constraints, annotations.Constraints):
+    if not isinstance(constraints, Constraints):
         return bad(
             f"the third part of the annotation of {name!r} is made by I.constraints, not {constraints!r}"
         )
@@ -126,7 +127,7 @@ def _view(name, annotation, place, bad, has_default) -> Parameter:
 
 def _constexpr(name, kind, place, bad, defaults, enums) -> Parameter:
     default = defaults.get(name)
-    is_enum = isinstance(kind, type) and issubclass(kind, annotations.Enum)
+    is_enum = isinstance(kind, type) and issubclass(kind, Enum)
     if is_enum:
         values = [member.value for member in kind]
         names = list(kind.__members__)
@@ -149,7 +150,7 @@ def _constexpr(name, kind, place, bad, defaults, enums) -> Parameter:
 
 def check_binding(name, kind, value) -> str:
     """Why a value does not fit a constexpr parameter; empty if it does."""
-    if isinstance(kind, type) and issubclass(kind, annotations.Enum):
+    if isinstance(kind, type) and issubclass(kind, Enum):
         return "" if isinstance(value, kind) else f"{name!r} takes a member of {kind.__name__}, not {value!r}"
     fits = {
         int: isinstance(value, int) and not isinstance(value, bool),
@@ -167,6 +168,7 @@ def declare(state, tree) -> list[Parameter]:
     """Declares a kernel's parameters to the builder and binds their names."""
     builder = state.builder
     builder.set_kernel_name(tree.name)
+    refuse_type_parameters(state, tree)
     if tree.args.vararg or tree.args.kwarg:
         state.fail("E0804", "a kernel has no * or ** parameters", tree.args.vararg or tree.args.kwarg)
     parameters = read(state.kernel)
@@ -204,3 +206,14 @@ def _declare(state, parameter):
         value = float(value)
     operand = builder.add_constexpr(name, _CONSTEXPR_TYPES[parameter.type], 0, value, fixed)
     return value if fixed else operand
+
+
+def refuse_type_parameters(state, tree):
+    """`def kernel[T](...)`, which Python has since 3.12."""
+    found = getattr(tree, "type_params", ())
+    if found:
+        state.fail(
+            "E0802",
+            "not part of the language: type parameters; write the dtype, or make one kernel for each",
+            found[0],
+        )

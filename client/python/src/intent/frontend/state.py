@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import _core as core
-from .. import annotations
+from ..annotations import Enum
 from . import syntax
 from .values import (
     POISON,
@@ -83,7 +83,7 @@ class State:
         self.kernel = kernel
         self.fixed = fixed  # values of constexpr parameters that are bound early
         self.frames: list[Frame] = []
-        self.frame: Frame | None = None
+        self.frame: Any = None  # the Frame being traced
         self.views: list = []  # operands of the kernel's views
         self.enums: dict[type, int] = {}
         self.read: list = []  # (definition, name, value) of every outside name that was read
@@ -115,7 +115,7 @@ class State:
         self.builder.error(code, message, list(notes))
         return POISON
 
-    def fail(self, code: str, message: str, node, notes=()):
+    def fail(self, code: str, message: str, node, notes=()) -> NoReturn:
         self.error(code, message, node, notes)
         raise Failure
 
@@ -153,7 +153,7 @@ class State:
             return "undefined"
         if isinstance(value, EnumConstexpr):
             return f"a member of {value.type.__name__}"
-        if isinstance(value, annotations.Enum):
+        if isinstance(value, Enum):
             return f"{type(value).__name__}.{value.name}"
         for kind, text in ((Record, "a record"), (Domain, "a domain"), (Shape, "a shape")):
             if isinstance(value, kind):

@@ -38,6 +38,10 @@ _NOT_PART = {
     ast.AsyncWith: "async with",
     ast.AsyncFunctionDef: "async functions",
 }
+# Syntax that not every supported Python has.
+for _name, _what in (("TryStar", "try"), ("TypeAlias", "type; define aliases at the top of the file")):
+    if hasattr(ast, _name):
+        _NOT_PART[getattr(ast, _name)] = _what
 
 
 @dataclass
@@ -313,10 +317,8 @@ def assign(state, target, value, node):
         _store(state, base, index, value, node)
     elif isinstance(target, (ast.Tuple, ast.List)):
         _destructure(state, target, value, node)
-    elif isinstance(target, ast.Attribute):
-        state.fail("E0802", "a field cannot be assigned; make a new record with I.record", target)
     else:
-        state.fail("E0802", "not part of the language: unpacking with *", target)
+        state.fail("E0802", "a field cannot be assigned; make a new record with I.record", target)
 
 
 def _check_rebinding(state, name, node):
@@ -334,6 +336,9 @@ def _check_rebinding(state, name, node):
 
 
 def _destructure(state, target, value, node):
+    starred = [part for part in target.elts if isinstance(part, ast.Starred)]
+    if starred:
+        state.fail("E0802", "not part of the language: unpacking with *; name every part", starred[0])
     if is_poison(value):
         items = (POISON,) * len(target.elts)
     else:

@@ -75,21 +75,21 @@ def _cached_trace(kernel, bindings) -> Trace:
             kernel.traces.remove(entry)
         elif all(_resolved(made, bindings, name) == value for name, value in fixed.items()):
             return made
-    fixed: dict = {}
+    early: dict = {}
     try:
-        made, read = _trace(kernel, fixed)
+        made, read = _trace(kernel, early)
     except (NeedBinding, CompileError) as problem:
         # Bound early, integers may decide what could not be proven of them.
-        fixed = _early_bindings(kernel, bindings, isinstance(problem, NeedBinding))
-        if not fixed:
+        early = _early_bindings(kernel, bindings, isinstance(problem, NeedBinding))
+        if not early:
             raise
         try:
-            made, read = _trace(kernel, fixed)
+            made, read = _trace(kernel, early)
         except CompileError:
             if isinstance(problem, CompileError):
                 raise problem from None  # in the author's terms
             raise
-    kernel.traces.append((fixed, made, read))
+    kernel.traces.append((early, made, read))
     return made
 
 
@@ -139,7 +139,8 @@ def _trace(kernel, fixed):
     tree = kernel.tree()
     state.frame = Frame(kernel, tree.body, is_kernel=True)
     state.frames.append(state.frame)
-    program, parameters = None, ()
+    program: Any = None
+    parameters: list = []
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, RECURSION))
     try:

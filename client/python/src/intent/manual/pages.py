@@ -114,8 +114,9 @@ def _described(name, value) -> str:
     parts = [f"intent.{name}{_signature(value)}", inspect.getdoc(value) or ""]
     if inspect.isclass(value):
         for member, found in inspect.getmembers(value):
-            if not member.startswith("_") and inspect.getdoc(found) and hasattr(found, "__doc__"):
-                text = inspect.getdoc(found).replace("\n", "\n    ")
+            text = inspect.getdoc(found)
+            if not member.startswith("_") and text and hasattr(found, "__doc__"):
+                text = text.replace("\n", "\n    ")
                 parts.append(f".{member}{_signature(found)}\n    {text}")
     return "\n\n".join(part for part in parts if part)
 
