@@ -187,7 +187,7 @@ class Generated:
     def _repr_html_(self) -> str:
         from . import display
 
-        return display.artifact(self, self._kernel.function.__qualname__)
+        return display.artifact(self, self._kernel.name)
 
 
 class Artifact(Generated):

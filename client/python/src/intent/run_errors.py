@@ -18,7 +18,7 @@ def run_error(
         file, line = kernel.file, about.line
     message = re.sub(r"\bparameter (\d+)\b", lambda m: _name(runtime, m), message)
     text = _text(status, about.name if about else None, axis, value, limit, message)
-    notes = ()
+    notes: tuple[Note, ...] = ()
     if other is not None:
         note_file, note_line, note_column, *_ = trace.place(other)
         notes = (Note("the other access", note_file, note_line, note_column),)
