@@ -89,6 +89,26 @@ def test_a_daemon_that_was_killed_is_replaced(home, script):
     assert (where, compiles) == ("disk", "0"), "the cache is the user's, not the daemon's"
 
 
+AGAIN = """
+import os, signal, socket, time
+from intent import embedded
+path = artifact._compiler.address.removeprefix("unix:")
+with socket.socket(socket.AF_UNIX) as probe:
+    probe.connect(path)
+    pid = int.from_bytes(probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], "little")
+os.kill(pid, signal.SIGKILL)
+while embedded.running():
+    time.sleep(0.01)
+assert artifact.run(np.arange(4, dtype=np.float32)).tolist() == [0, 2, 4, 6]
+assert intent.compile(double).cache["hit"]
+"""
+
+
+def test_artifacts_outlive_the_daemon_that_made_them(home, script):
+    script(PROGRAM + AGAIN)
+    assert len(daemons(home)) == 1
+
+
 def test_it_ends_when_idle(home, script):
     shorter = "from intent import embedded; embedded.IDLE_SECONDS = 3\n" + PROGRAM
     script(shorter)
