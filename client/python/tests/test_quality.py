@@ -23,9 +23,52 @@ def tool(*command, **keywords):
     return result.stdout
 
 
-def test_types_are_clean(tmp_path):
+@pytest.fixture(scope="module")
+def type_cache(tmp_path_factory):
     pytest.importorskip("mypy")
-    tool("mypy", "--cache-dir", str(tmp_path))
+    return str(tmp_path_factory.mktemp("mypy"))
+
+
+def test_types_are_clean(type_cache):
+    tool("mypy", "--cache-dir", type_cache)
+
+
+TYPED = """
+import intent
+
+@intent.kernel
+def kernel(x): ...
+
+@intent.kernel(source="")
+def other(x): ...
+
+a: intent.Artifact = intent.compile(kernel.specialize(k=1), compiler=intent.Compiler("unix:/x"))
+many: list[intent.Artifact] = intent.compile_many([kernel, (other, {"k": 1})], progress=True)
+b: intent.Artifact = intent.load("file", exact=False)
+size: int = len(a.object_code) + int(a.timings["emit"])
+
+async def wait() -> intent.Artifact:
+    return await intent.compile_async(other)
+
+wrong: int = intent.compile(kernel)  # 1
+intent.compile(kernel, targets=None)  # 2
+intent.compiled  # 3
+"""
+
+
+def test_the_public_functions_are_typed_for_their_users(type_cache, tmp_path):
+    (tmp_path / "user.py").write_text(TYPED)
+    settings = ("--config-file", os.devnull, "--cache-dir", type_cache, "--ignore-missing-imports")
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", *settings, "--follow-imports=silent", tmp_path / "user.py"],
+        env={**os.environ, "MYPYPATH": str(PROJECT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    lines = TYPED.splitlines()
+    found = [int(n) for n in re.findall(r"user\.py:(\d+): error", result.stdout)]
+    assert [lines[n - 1][-3:] for n in found] == ["# 1", "# 2", "# 3"], result.stdout + result.stderr
 
 
 def test_style_is_clean():

@@ -13,6 +13,8 @@
 Importing the package starts nothing; the compile service is found or started by the first compile.
 """
 
+from typing import TYPE_CHECKING
+
 from .errors import (
     CompileError,
     CompileErrors,
@@ -42,15 +44,23 @@ _LATER = {
     "lower": "compiling",
 }
 
+if TYPE_CHECKING:
+    from .artifact import Artifact, Generated
+    from .client import Compiler
+    from .compiling import compile, compile_async, generate, lower
+    from .container import load
+    from .interpreting import interpret
+    from .many import compile_many
+else:
 
-def __getattr__(name):
-    if name in _LATER:
-        import importlib
+    def __getattr__(name):
+        if name in _LATER:
+            import importlib
 
-        value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():

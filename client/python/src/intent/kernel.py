@@ -8,6 +8,8 @@ import functools
 import inspect
 import textwrap
 import types
+from collections.abc import Callable
+from typing import overload
 
 from .errors import CompileError, Diagnostic
 
@@ -183,11 +185,19 @@ def _decorate(kind, function, source):
     return kind(function, source)
 
 
-def kernel(function=None, *, source: str | None = None):
+@overload
+def kernel(function: Callable, *, source: str | None = None) -> Kernel: ...
+@overload
+def kernel(*, source: str | None = None) -> Callable[[Callable], Kernel]: ...
+def kernel(function=None, *, source=None):
     """Make a function a kernel. `source` gives its text where Python cannot find it."""
     return _decorate(Kernel, function, source)
 
 
-def fn(function=None, *, source: str | None = None):
+@overload
+def fn(function: Callable, *, source: str | None = None) -> Helper: ...
+@overload
+def fn(*, source: str | None = None) -> Callable[[Callable], Helper]: ...
+def fn(function=None, *, source=None):
     """Make a function a helper of kernels. `source` gives its text where Python cannot find it."""
     return _decorate(Helper, function, source)

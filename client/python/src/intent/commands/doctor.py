@@ -154,7 +154,7 @@ def _try(report, compiler) -> bool:
     import intent
     import intent.language
 
-    scope = {"I": intent.language}
+    scope: dict = {"I": intent.language}
     exec(TRIAL, scope)
     kernel = intent.kernel(scope["trial"], source=TRIAL)
     print("trial")
