@@ -17,8 +17,9 @@ Examples in Python begin with
 ```
 
 A mistake in a kernel raises `intent.CompileError` when it is compiled, with every mistake that was found in its
-`diagnostics`: `code`, `message`, `file`, `line` and `column`. What only a call can tell raises `intent.RunError`,
-whose `status` is one of the names at the end.
+`diagnostics`: `code`, `message`, `file`, `line` and `column`. What only a call can tell raises `intent.RunError`. Its
+`code` (E11..) is what the interpreter found, most of it in [checked mode](checked-mode.md) only; its `status` is one of
+the names at the end, which compiled code gives too.
 
 | code | what |
 |---|---|
@@ -37,8 +38,8 @@ whose `status` is one of the names at the end.
 def text() -> str:
     pages = explain.pages()
 
-    def section(is_status):
-        return "\n\n".join("##" + p.text.strip() for p in pages if p.is_status == is_status)
+    def section(at_run_time):
+        return "\n\n".join("##" + p.text.strip() for p in pages if p.at_run_time == at_run_time)
 
     index = "\n".join(f"| [{p.code}](#{_anchor(p)}) | {p.summary} |" for p in pages)
     return HEAD.format(

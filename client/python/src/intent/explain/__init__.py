@@ -26,7 +26,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Page:
-    """The explanation of one code (`E0201`) or of one status of a RunError (`out_of_bounds`)."""
+    """The explanation of a code of a CompileError (`E0201`) or of a RunError's code or status (`E1101`, `out_of_bounds`)."""
 
     code: str
     summary: str
@@ -35,8 +35,13 @@ class Page:
     right: Example | None
 
     @property
-    def is_status(self) -> bool:
+    def at_run_time(self) -> bool:
         """Whether the error arises while a kernel runs, instead of when it is compiled."""
+        return self.is_status or self.code.startswith("E11")
+
+    @property
+    def is_status(self) -> bool:
+        """Whether this is a name of RunError.status instead of a code."""
         return not re.fullmatch(r"E\d{4}", self.code)
 
     @property
