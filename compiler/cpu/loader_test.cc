@@ -188,20 +188,6 @@ TEST(EmitTest, CancelEndsTheCompile) {
             absl::StatusCode::kCancelled);
 }
 
-TEST(EmitTest, WhatIsNotServedIsNamed) {
-  const auto program = ParseOrDie(R"(tile {
-    view f32 rank 1 read write
-    %m: mem<f32> = view_base {view=0}
-    %z: index = const 0
-    %x: f32 = load(%m, %z) {stride=1}
-    %y: f32 = unary.i0(%x)
-    store(%m, %z, %y) {stride=1}
-  })");
-  const absl::Status status = EmitObject(*program, HostTarget(), {}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("i0 from f32"));
-}
-
 TEST(EmitTest, OtherTargetsAreRefused) {
   const auto program = ParseOrDie(kStoreOne);
   EXPECT_EQ(EmitObject(*program, *ParseTarget("sm_90"), {}).status().code(),

@@ -1,5 +1,6 @@
-"""Every message of the public services with every field set, byte for byte as version 1.0 wrote it: a field
-that changes its number or type is noticed here. BLESS=1 records messages anew."""
+"""Every message of the public services with every field set, byte for byte as each version wrote it: a field
+that changes its number or type is noticed here. A version's file never changes; BLESS=1 writes the file of the
+newest version, which is a new one once messages have gained fields."""
 
 import os
 from pathlib import Path
@@ -9,7 +10,8 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from harness import admin_pb2, compile_pb2, execute_pb2
 
-RECORDED = Path(__file__).with_name("recorded_v1_0.txt")
+VERSIONS = sorted(Path(__file__).parent.glob("recorded_v*.txt"))
+NEWEST = VERSIONS[-1]
 
 SAMPLES = {
     FieldDescriptor.TYPE_BOOL: True,
@@ -61,21 +63,48 @@ def samples():
                 yield f"{descriptor.full_name}/{choice}", message
 
 
-def recorded():
-    return dict(line.split(" ", 1) for line in RECORDED.read_text().splitlines())
+def recorded(version):
+    return dict(line.split(" ", 1) for line in version.read_text().splitlines())
 
 
-def test_every_message_keeps_its_bytes():
+def every_recording():
+    for version in VERSIONS:
+        for name, data in recorded(version).items():
+            yield pytest.param(name, bytes.fromhex(data), id=f"{version.stem} {name}")
+
+
+def test_the_newest_version_is_what_is_written_now():
     now = {name: message.SerializeToString(deterministic=True).hex() for name, message in samples()}
     if os.environ.get("BLESS"):
-        RECORDED.write_text("".join(f"{name} {data}\n" for name, data in now.items()))
-    before = recorded()
+        NEWEST.write_text("".join(f"{name} {data}\n" for name, data in now.items()))
+    before = recorded(NEWEST)
     changed = [name for name in before if now.get(name) != before[name]]
-    assert not changed, f"these no longer write what version 1.0 wrote: {changed}"
+    assert not changed, f"these no longer write what {NEWEST.stem} holds: {changed}"
     assert now.keys() == before.keys(), "new messages are recorded by BLESS=1"
 
 
-@pytest.mark.parametrize("name, message", list(samples()), ids=lambda value: value if isinstance(value, str) else "")
-def test_recorded_bytes_are_read(name, message):
-    again = type(message).FromString(bytes.fromhex(recorded()[name]))
-    assert again == message
+def keep_fields_of(message, pattern):
+    """Clears in `message` what `pattern` does not set."""
+    for field, value in message.ListFields():
+        if field.label == FieldDescriptor.LABEL_REPEATED:
+            given = getattr(pattern, field.name)
+            if not given:
+                message.ClearField(field.name)
+            elif field.type == FieldDescriptor.TYPE_MESSAGE:
+                for inner, inner_pattern in zip(value, given, strict=True):
+                    keep_fields_of(inner, inner_pattern)
+        elif field.has_presence and not pattern.HasField(field.name):
+            message.ClearField(field.name)
+        elif field.type == FieldDescriptor.TYPE_MESSAGE:
+            keep_fields_of(value, getattr(pattern, field.name))
+        elif not getattr(pattern, field.name):
+            message.ClearField(field.name)
+
+
+@pytest.mark.parametrize("name, data", list(every_recording()))
+def test_every_version_is_read(name, data):
+    sample = dict(samples())[name]
+    message = type(sample).FromString(data)
+    assert message.SerializeToString(deterministic=True) == data
+    keep_fields_of(sample, message)
+    assert message == sample
