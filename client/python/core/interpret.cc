@@ -65,8 +65,14 @@ nb::tuple Interpret(const Program& program, const std::vector<BindingTuple>& bin
   std::vector<interp::Argument> values;
   for (nb::handle argument : arguments) values.push_back(ToArgument(nb::cast<nb::tuple>(argument)));
 
-  std::vector<Diagnostic> diagnostics = Verify(*module);
-  if (diagnostics.empty()) diagnostics = Specialize(module.get(), bound);
+  std::vector<Diagnostic> diagnostics;
+  std::optional<interp::RuntimeError> error;
+  {
+    nb::gil_scoped_release release;
+    diagnostics = Verify(*module);
+    if (diagnostics.empty()) diagnostics = Specialize(module.get(), bound);
+    if (diagnostics.empty()) error = interp::Run(*module, values, {.check = check, .laws = laws});
+  }
   if (!diagnostics.empty()) {
     nb::list list;
     for (const Diagnostic& d : diagnostics) {
@@ -74,11 +80,6 @@ nb::tuple Interpret(const Program& program, const std::vector<BindingTuple>& bin
                                  OrNone(d.ordinal != kNoOrdinal, d.ordinal), d.message));
     }
     return nb::make_tuple("diagnostics", list);
-  }
-  std::optional<interp::RuntimeError> error;
-  {
-    nb::gil_scoped_release release;
-    error = interp::Run(*module, values, {.check = check, .laws = laws});
   }
   if (!error) return nb::make_tuple("done", nb::none());
   return nb::make_tuple("error",
@@ -101,7 +102,7 @@ std::vector<uint32_t> Ordinals(const Program& program, const std::vector<Binding
 
 void BindInterpret(nb::module_& module) {
   module.def("interpret", &Interpret);
-  module.def("ordinals", &Ordinals);
+  module.def("ordinals", &Ordinals, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace intent::python

@@ -3,6 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <string>
+#include <string_view>
+
 #include "compiler/ir/codec.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/source_map_codec.h"
@@ -15,7 +18,11 @@ void BindProgram(nb::module_& module) {
   nb::class_<Program>(module, "Program", "A traced kernel: a KIR module and its source map.")
       .def_prop_ro("module",
                    [](const Program& p) {
-                     std::string bytes = EncodeModule(*p.module);
+                     std::string bytes;
+                     {
+                       nb::gil_scoped_release release;
+                       bytes = EncodeModule(*p.module);
+                     }
                      return nb::bytes(bytes.data(), bytes.size());
                    })
       .def_prop_ro("source_map",
@@ -23,7 +30,9 @@ void BindProgram(nb::module_& module) {
                      std::string bytes = EncodeSourceMap(p.map);
                      return nb::bytes(bytes.data(), bytes.size());
                    })
-      .def_prop_ro("text", [](const Program& p) { return PrintModule(*p.module); })
+      .def_prop_ro(
+          "text", [](const Program& p) { return PrintModule(*p.module); },
+          nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("files", [](const Program& p) { return p.map.files; })
       .def_prop_ro("parameter_names", [](const Program& p) { return p.map.parameter_names; })
       .def_prop_ro("symbol_names", [](const Program& p) { return p.map.symbol_names; })
@@ -38,7 +47,9 @@ void BindProgram(nb::module_& module) {
   module.def(
       "print_module",
       [](nb::bytes bytes) {
-        DecodedModule decoded = DecodeModule({bytes.c_str(), bytes.size()});
+        const std::string_view encoded(bytes.c_str(), bytes.size());
+        nb::gil_scoped_release release;
+        DecodedModule decoded = DecodeModule(encoded);
         if (!decoded.ok()) throw nb::value_error(ToString(decoded.diagnostics[0]).c_str());
         return PrintModule(*decoded.module);
       },

@@ -236,6 +236,33 @@ def test_the_interpreter_in_this_process_lets_other_threads_run(author):
     ticker.join()
 
 
+def test_threads_share_a_traced_program(author):
+    from intent import _core
+
+    kernel = author(TEXT).kernel
+    program = intent.lower(kernel).program
+    text, module, ordinals = program.text, program.module, _core.ordinals(program, [])
+    wrong = []
+
+    def work():
+        try:
+            for _ in range(10):
+                assert program.text == text and program.module == module
+                assert _core.ordinals(program, []) == ordinals and _core.print_module(module)
+                assert intent.interpret(kernel, *arguments()).tolist() == [1, 1, 1]
+                with pytest.raises(ValueError):
+                    _core.print_module(b"no module")
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[0]
+
+
 # Lost services
 
 
