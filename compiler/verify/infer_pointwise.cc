@@ -94,14 +94,24 @@ const char* Says(Domain domain) {
   return "";
 }
 
-std::string NotDefined(std::string_view name, Domain domain, DType dtype) {
-  std::string text = std::string(name) + " is defined for " + Says(domain) + ", not " +
-                     std::string(DTypeName(dtype));
-  if (domain == Domain::kFloat && IsInteger(dtype)) {
-    text += name == "division" ? "; `//` divides integers, or cast to a float dtype first"
-                               : "; cast to a float dtype first";
+// How authors write instead what is not defined for a dtype.
+std::string_view Instead(std::string_view name, Domain domain, DType dtype) {
+  if (domain == Domain::kFloat) {
+    return name == "division" ? "; `//` divides integers, or cast to a float dtype first"
+                              : "; cast to a float dtype first";
   }
-  return text;
+  if (domain == Domain::kInteger && IsFloat(dtype)) {
+    if (name == "floor division") return "; floor(a / b) is its whole part";
+    if (name == "modulo (remainder)") return "; a - b * floor(a / b) is its remainder";
+  }
+  if (domain == Domain::kNumber && name == "negate") return "; `~` inverts a bool";
+  if (dtype == DType::kBool && domain != Domain::kBits) return "; cast to a number first";
+  return "";
+}
+
+std::string NotDefined(std::string_view name, Domain domain, DType dtype) {
+  return std::string(name) + " is defined for " + Says(domain) + ", not " +
+         std::string(DTypeName(dtype)) + std::string(Instead(name, domain, dtype));
 }
 
 // The names that authors know these operations by.
