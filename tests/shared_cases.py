@@ -1,4 +1,4 @@
-"""Runs the shared acceptance cases in scope through a daemon of their own.
+"""Runs the shared acceptance cases through a daemon of their own.
 
     python tests/shared_cases.py --cases ../shared/cases --target cpu [--junit FILE]
 
@@ -51,11 +51,8 @@ def main() -> int:
         report = options.junit or Path(folder) / "report.xml"
         daemon = harness.Daemon(folder)
         address = f"unix:{daemon.socket}"
-        scope = options.cases / "SCOPE-main-job.txt"
         try:
-            status = run_cases(
-                options.cases, options.target, address, "--scope", str(scope), "--junit", str(report)
-            )
+            status = run_cases(options.cases, options.target, address, "--junit", str(report))
             failure = "" if daemon.process.poll() is None else "the daemon died"
         finally:
             daemon.close()

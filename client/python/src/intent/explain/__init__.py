@@ -2,7 +2,7 @@
 
 A page is a heading `# CODE: summary`, an explanation, and at most two examples under **Wrong** and
 **Right**. The same pages are docs/errors.md, `python -m intent explain` and what intent-manual reads;
-tests/docs/test_errors.py runs their examples. A line that ends in `# <-` is the one the error names.
+tests/docs/test_error_pages.py runs their examples. A line that ends in `# <-` is the one the error names.
 """
 
 from __future__ import annotations
