@@ -150,7 +150,7 @@ def test_links_and_paths_exist(document):
 def test_kir_blocks_verify(tmp_path):
     for document in DOCUMENTS:
         for language, text in blocks(document):
-            if language == "kir" and "// <-" not in text:  # marked mistakes are test_errors.py's
+            if language == "kir" and "// <-" not in text:  # marked mistakes are test_error_pages.py's
                 module = tmp_path / "block.kir"
                 module.write_text(text)
                 intentc = ROOT / "build" / "bin" / "intentc"
