@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -171,25 +171,25 @@ def lay_out(parameters, values) -> Call:
         raise TypeError(f"{len(values)} arguments for {len(parameters)} parameters ({names})")
     arrays = [as_array(p, v) if p.kind == "view" else None for p, v in zip(parameters, values)]
     bind_shapes(parameters, arrays)
-    allocations, owners = _group(parameters, arrays)
+    spans = [None if array is None else _span(array) for array in arrays]
+    allocations, owners = _group(parameters, arrays, spans)
     arguments: list[Any] = []
     written = []
-    for position, (parameter, array, value) in enumerate(zip(parameters, arrays, values)):
+    for position, (parameter, array, value, span) in enumerate(zip(parameters, arrays, values, spans)):
         if parameter.kind == "scalar":
             try:
                 arguments.append(scalar_bits(value, parameter.dtype))
             except Misfit as misfit:
                 raise _scalar_error(value)(f"{parameter.name} {misfit}") from None
             continue
-        assert array is not None  # a view's
+        assert array is not None and span is not None  # a view's
         allocation = allocations[owners[position]]
-        address = array.__array_interface__["data"][0]
-        offset = (address - allocation.base) // array.itemsize if array.size else 0
-        strides = tuple(
-            stride // array.itemsize if extent > 1 and array.size else 0
-            for extent, stride in zip(array.shape, array.strides)
-        )
-        arguments.append(ViewArgument(owners[position], offset, array.shape, strides))
+        itemsize, shape = array.itemsize, array.shape
+        offset, strides = 0, (0,) * len(shape)
+        if array.size:
+            offset = (span.address - allocation.base) // itemsize
+            strides = tuple([s // itemsize if e > 1 else 0 for e, s in zip(shape, array.strides)])
+        arguments.append(ViewArgument(owners[position], offset, shape, strides))
         if parameter.access != "In":
             written.append((array, position))
     return Call(allocations, arguments, written)
@@ -203,13 +203,21 @@ def _scalar_error(value):
     )
 
 
-def _range(array) -> tuple[int, int]:
-    """The addresses [low, high) that an array's elements span."""
+class _Span(NamedTuple):
+    """Where an array lies: its first element, and the addresses [low, high) that its elements span."""
+
+    address: int
+    low: int
+    high: int
+
+
+def _span(array) -> _Span:
     address = array.__array_interface__["data"][0]
-    if not array.size:
-        return address, address
+    if array.flags.c_contiguous or not array.size:
+        return _Span(address, address, address + array.nbytes)
     reach = [(extent - 1) * stride for extent, stride in zip(array.shape, array.strides)]
-    return address + sum(r for r in reach if r < 0), address + sum(r for r in reach if r > 0) + array.itemsize
+    low = address + sum(r for r in reach if r < 0)
+    return _Span(address, low, address + sum(r for r in reach if r > 0) + array.itemsize)
 
 
 def _owner(array):
@@ -219,9 +227,32 @@ def _owner(array):
     return array if array.base is None else array.base
 
 
-def _group(parameters, arrays):
+def _group(parameters, arrays, spans):
     """Allocations, and for each view the position of its own."""
     views = [i for i, array in enumerate(arrays) if array is not None]
+    roots = _roots(parameters, arrays, spans, views)
+    allocations: list[Allocation] = []
+    places: dict[int, int] = {}
+    owners = {}
+    for i in views:
+        _, low, high = spans[i]
+        place = places.setdefault(roots[i], len(allocations))
+        if place == len(allocations):
+            allocations.append(Allocation(low, high))
+        allocation = allocations[place]
+        if high > low:
+            if allocation.high > allocation.low:
+                low, high = min(low, allocation.low), max(high, allocation.high)
+            allocation.low, allocation.high = low, high
+        allocation.reads |= parameters[i].access != "Out"
+        allocation.writes |= parameters[i].access != "In"
+        allocation.keep.append(arrays[i])
+        owners[i] = place
+    return allocations, owners
+
+
+def _roots(parameters, arrays, spans, views) -> dict[int, int]:
+    """For each view one that stands for all that share its allocation."""
     parent = {i: i for i in views}
 
     def root(i):
@@ -229,10 +260,8 @@ def _group(parameters, arrays):
             i = parent[i]
         return i
 
-    ranges = {i: _range(arrays[i]) for i in views}
     reach, last = 0, None
-    for i in sorted((i for i in views if arrays[i].size), key=lambda i: ranges[i]):
-        low, high = ranges[i]
+    for low, high, i in sorted([(*spans[i][1:], i) for i in views if arrays[i].size]):
         if last is not None and low < reach:
             parent[root(i)] = root(last)
         if high > reach or last is None:
@@ -250,24 +279,7 @@ def _group(parameters, arrays):
                     "arrays do not share memory"
                 )
             parent[root(i)] = root(first)
-    allocations: list[Allocation] = []
-    places: dict[int, int] = {}
-    owners = {}
-    for i in views:
-        low, high = ranges[i]
-        place = places.setdefault(root(i), len(allocations))
-        if place == len(allocations):
-            allocations.append(Allocation(low, high))
-        allocation = allocations[place]
-        if high > low:
-            if allocation.high > allocation.low:
-                low, high = min(low, allocation.low), max(high, allocation.high)
-            allocation.low, allocation.high = low, high
-        allocation.reads |= parameters[i].access != "Out"
-        allocation.writes |= parameters[i].access != "In"
-        allocation.keep.append(arrays[i])
-        owners[i] = place
-    return allocations, owners
+    return {i: root(i) for i in views}
 
 
 def copy_back(call: Call, results: dict):
