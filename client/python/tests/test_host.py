@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from fake_service import TEXT, double
+from fake_service import TEXT, double, serve
 from intent_proto.compile.v1 import compile_pb2
 
 import intent
@@ -294,6 +294,20 @@ def test_the_daemon_of_ones_own_is_started_again(author, service, monkeypatch, t
     service.kernel = double
     artifact = intent.compile(author(TEXT).kernel)  # what was found at first is gone when it is called
     assert len(starts) == 2 and artifact.run(*arguments()).tolist() == [2, 2, 2]
+
+
+def test_a_new_channel_looks_at_once_whatever_an_old_one_waits_for(tmp_path):
+    address = f"unix:{tmp_path}/s.sock"
+    compiler = intent.Compiler(address)
+    kept = compiler.channel()  # as by a call of another thread
+    for _ in range(4):
+        with pytest.raises(intent.ServiceError):
+            compiler.compile_many([compile_pb2.CompileRequest()])
+    server, _ = serve(address)
+    assert len(compiler.compile_many([compile_pb2.CompileRequest()])) == 1
+    compiler.close()
+    kept.close()
+    server.stop(None)
 
 
 # Forks

@@ -28,6 +28,7 @@ _OPTIONS = (
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
     ("grpc.enable_http_proxy", 0),
+    ("grpc.use_local_subchannel_pool", 1),  # a new channel does not share an old one's wait before it looks again
 )
 
 _ADVICE = {
