@@ -86,7 +86,6 @@ int PrintCoverage() {
 
 // A row for ledger.md on standard output, what failed in files.
 int LongRun() {
-  settings.shrink = true;
   if (settings.folder.empty()) settings.folder = Scratch();
   std::filesystem::create_directories(settings.folder);
   const CampaignResult result = RunCampaign(settings);
@@ -130,12 +129,15 @@ int main(int argc, char** argv) {
       settings.all_ways = true;
     } else if (flag == "--shrink") {
       settings.shrink = true;
+    } else if (flag == "--no-shrink") {
+      settings.shrink = false;
     } else if (flag == "--print") {
       mode = intent::testing::PrintKernels;
     } else if (flag == "--coverage") {
       mode = intent::testing::PrintCoverage;
     } else if (flag == "--long") {
       mode = intent::testing::LongRun;
+      settings.shrink = true;
     } else {
       std::fprintf(stderr, "unknown flag %s\n", flag.c_str());
       return 2;

@@ -4,13 +4,19 @@
   tests/mutants/run.py --check          every patch applies (what CI does)
   tests/mutants/run.py [NAME ...]       applies each to a scratch copy under build/, builds the
                                         named test there and expects it to fail
+  tests/mutants/run.py --generator [--minutes=N] [NAME ...]
+                                        the same with random kernels instead of the named test:
+                                        how long they take (10 minutes at most by default), and
+                                        the seed that notices
 
 The scratch copy is a git worktree of HEAD with a build folder of its own, kept between runs.
 """
 
 import pathlib
+import re
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PATCHES = ROOT / "tests/mutants/patches"
@@ -54,13 +60,20 @@ def prepare():
          cwd=SCRATCH)
 
 
-def verdict(patch):
-    binary, pattern = named_test(patch)
+def with_mutant(patch, binary, judge):
+    """What `judge` says about the binary that is built with the mutant."""
     must("git", "apply", patch, cwd=SCRATCH)
     try:
         built = run("cmake", "--build", "build", "--target", binary, cwd=SCRATCH)
-        if built.returncode != 0:
-            return "does not build"
+        return judge() if built.returncode == 0 else "does not build"
+    finally:
+        must("git", "apply", "--reverse", patch, cwd=SCRATCH)
+
+
+def by_named_test(patch):
+    binary, pattern = named_test(patch)
+
+    def judge():
         try:
             test = run(f"build/tests/{binary}", f"--gtest_filter={pattern}", cwd=SCRATCH, timeout=60)
         except subprocess.TimeoutExpired:
@@ -68,23 +81,37 @@ def verdict(patch):
         if "0 tests from 0 test suites ran" in test.stdout:
             return "names no test"
         return "survived" if test.returncode == 0 else "caught"
-    finally:
-        must("git", "apply", "--reverse", patch, cwd=SCRATCH)
+
+    return f"{binary} `{pattern}`", with_mutant(patch, binary, judge)
+
+
+def by_generator(patch, minutes):
+    def judge():
+        begin = time.monotonic()
+        test = run("build/tests/differential_test", "--long", "--no-shrink", "--seeds=1:1000000",
+                   f"--minutes={minutes}", "--failures=1", cwd=SCRATCH)
+        seconds = round(time.monotonic() - begin)
+        found = re.search(r"seed (\d+) failed", test.stdout)
+        return f"caught in {seconds} s by seed {found[1]}" if found else "survived"
+
+    return "random kernels", with_mutant(patch, "differential_test", judge)
 
 
 def main(arguments):
     patches = sorted(PATCHES.glob("*.patch"))
     if arguments == ["--check"]:
         return check(patches)
-    if arguments:
-        patches = [patch for patch in patches if patch.stem in arguments]
+    generator = "--generator" in arguments
+    minutes = next((a.split("=")[1] for a in arguments if a.startswith("--minutes=")), "10")
+    names = [a for a in arguments if not a.startswith("--")]
+    if names:
+        patches = [patch for patch in patches if patch.stem in names]
     prepare()
     missed = 0
     for patch in patches:
-        binary, pattern = named_test(patch)
-        result = verdict(patch)
-        missed += result != "caught"
-        print(f"| {patch.stem} | {binary} `{pattern}` | {result} |", flush=True)
+        what, result = by_generator(patch, minutes) if generator else by_named_test(patch)
+        missed += not result.startswith("caught")
+        print(f"| {patch.stem} | {what} | {result} |", flush=True)
     return missed
 
 
