@@ -55,7 +55,7 @@ void Generator::FillAllocation(Allocation* allocation) {
     ScalarValue value;
     if (IsFloat(allocation->dtype)) {
       value = numerics::MakeFloat(allocation->dtype, static_cast<double>(random_.Between(-8, 8)));
-      if (special_ && random_.Chance(4)) {
+      if (special_ && random_.Chance(10)) {
         const double inf = __builtin_inf();
         value = numerics::MakeFloat(allocation->dtype,
                                     random_.Pick({inf, -inf, __builtin_nan(""), -0.0}));

@@ -55,13 +55,14 @@ struct Verdict {
 };
 
 // The first way that disagrees.
-Verdict VerdictOn(const Module& module, const CallData& data, const std::vector<Way>& ways) {
+Verdict VerdictOn(const Module& module, const CallData& data, bool may_fail,
+                  const std::vector<Way>& ways) {
   Verdict verdict;
   std::string error;
   const auto kernel = TestKernel::Make(module, &error);
   if (kernel == nullptr) return {Verdict::Kind::kInvalid, error};
   const Outcome expected = kernel->Interpret(data);
-  if (expected.failed) return {Verdict::Kind::kInvalid, expected.message};
+  if (expected.failed && !may_fail) return {Verdict::Kind::kInvalid, expected.message};
   for (const Way& way : ways) {
     const std::string difference = kernel->Difference(expected, kernel->Run(data, way), data);
     if (difference.empty()) continue;
@@ -91,7 +92,8 @@ std::string Report(const GeneratedKernel& kernel, const std::vector<Way>& ways,
     const std::string kind = text.substr(0, name.size() + 8);
     const std::vector<Way> failing = Named(ways, name);
     shown = Shrink(shown, [&](const Case& candidate) {
-      return VerdictOn(*candidate.module, candidate.data, failing).text.starts_with(kind);
+      return VerdictOn(*candidate.module, candidate.data, kernel.may_fail, failing)
+          .text.starts_with(kind);
     });
   }
   return SectionOf(TitleOf(seed), text, *shown.module, shown.data);
@@ -129,7 +131,7 @@ void Work(const CampaignOptions& options, uint64_t first, Clock::time_point dead
       continue;
     }
     const std::vector<Way> ways = WaysFor(seed, options);
-    const Verdict verdict = VerdictOn(*kernel.module, kernel.data, ways);
+    const Verdict verdict = VerdictOn(*kernel.module, kernel.data, kernel.may_fail, ways);
     if (verdict.kind == Verdict::Kind::kAgree) {
       Say(pipe, done + " agrees");
       continue;
@@ -173,7 +175,7 @@ std::string ReportCrash(const CampaignOptions& options, uint64_t seed, const std
         shown,
         [&](const Case& candidate) {
           return InProcess([&] {
-                   VerdictOn(*candidate.module, candidate.data, ways);
+                   VerdictOn(*candidate.module, candidate.data, kernel.may_fail, ways);
                    return 0;
                  }) < 0;
         },

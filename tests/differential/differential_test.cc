@@ -123,6 +123,8 @@ int main(int argc, char** argv) {
       settings.stop_after = std::max(1, std::atoi(value("--failures=")));
     } else if (flag.starts_with("--folder=")) {
       settings.folder = value("--folder=");
+    } else if (flag.starts_with("--optimise-every=")) {
+      settings.optimise_every = std::max(1, std::atoi(value("--optimise-every=")));
     } else if (flag.starts_with("--way=")) {
       settings.way = value("--way=");
     } else if (flag == "--all-ways") {

@@ -336,6 +336,12 @@ GeneratedKernel Generator::Run() {
   for (int64_t i = 0; i < statements; ++i) Statement(2);
   StoreOutputs();
   GeneratedKernel result;
+  if (random_.Chance(8)) {
+    const size_t mark = b_.DiagnosticMark();
+    Violation();
+    b_.DiagnosticRollback(mark);
+    result.may_fail = true;
+  }
   SourceMap map;
   result.module = b_.Finish(&map);
   for (const Diagnostic& diagnostic : b_.diagnostics())

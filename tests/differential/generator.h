@@ -174,6 +174,10 @@ class Generator {
   // False if sums of that much more could leave what is exact there.
   bool TakeRoom(size_t store, double amount);
 
+  // violations.cc.
+  void Violation();
+  void Consume(const Operand& value);
+
   // memory.cc: loads, stores, gathers, buffers.
   void LoadFrom(int depth = 0);
   void StoreTo(int depth = 0);

@@ -145,7 +145,7 @@ class Shrinker {
   bool Try(Case candidate) {
     if (left_ <= 0 || !Verify(*candidate.module).empty()) return false;
     --left_;
-    if (runs_ && !Runs(candidate)) return false;
+    if (Runs(candidate) != runs_) return false;
     if (!fails_(candidate)) return false;
     best_ = std::move(candidate);
     return true;

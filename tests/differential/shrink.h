@@ -16,8 +16,8 @@ struct Case {
 };
 
 // Drops operations and parameters, puts ones and zeros in place of values, makes views dense,
-// separate and small, as long as the module verifies, the interpreter still runs it to its end if
-// it did before, and `fails`. At most `candidates` are tried.
+// separate and small, as long as the module verifies, the interpreter runs it to its end, or not,
+// as before, and `fails`. At most `candidates` are tried.
 Case Shrink(const Case& original, const std::function<bool(const Case&)>& fails,
             int candidates = 4000);
 
