@@ -241,9 +241,17 @@ void Generator::AtomicAccess(int /*depth*/) {
                           random_.Pick({MemoryOrder::kRelaxed, MemoryOrder::kRelease}));
   }
   if (random_.Chance(30)) {
-    // Bit patterns are compared, and the sign of a zero is free.
+    // Bit patterns are compared, and the sign of a zero that was computed is free.
     Operand expected = Number(dtype, random_.Between(1, 5));
-    if (!IsFloat(dtype) && random_.Chance(60)) expected = b_.Load(store.operand, *element);
+    if (IsFloat(dtype) && random_.Chance(40)) {
+      const auto zero = [&](double sign) {
+        return b_.Cast(Literal{.kind = Literal::Kind::kFloat, .float_value = sign * 0.0}, dtype);
+      };
+      b_.AtomicStore(store.operand, *element, zero(random_.Pick({1.0, -1.0})),
+                     MemoryOrder::kRelaxed);
+      expected = zero(random_.Pick({1.0, -1.0}));
+    } else if (!IsFloat(dtype) && random_.Chance(60))
+      expected = b_.Load(store.operand, *element);
     const Operand result = b_.AtomicCas(store.operand, *element, expected, kept, order());
     Add(b_.Extract(result, 0), store.fact);
     return Add(b_.Extract(result, 1), {});
