@@ -297,6 +297,7 @@ const std::vector<std::pair<int, void (Generator::*)(int)>>& Generator::Statemen
       {2, &Generator::Approximate},
       {2, &Generator::Bounds},
       {3, &Generator::OfConstexprs},
+      {4, &Generator::ContractionForm},
   };
   return kStatements;
 }

@@ -126,6 +126,7 @@ class Generator {
   void Cumulative(int depth = 0);
   void GenericScan(int depth = 0);
   void Contraction(int depth = 0);
+  void ContractionForm(int depth = 0);
   void RowChain(int depth = 0);
 
   // combines.cc: reductions and scans whose state is a slice or a product.

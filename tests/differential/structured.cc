@@ -280,6 +280,74 @@ void Generator::Contraction(int /*depth*/) {
        .finite = left.fact.finite && right.fact.finite});
 }
 
+// Batch, reduced and free axes, as many as there may be, in any places on both sides.
+void Generator::ContractionForm(int /*depth*/) {
+  struct Axis {
+    Operand extent;
+    int64_t pair;  // shared with the other side; -1: free
+    bool batch;
+  };
+  const Val* sized = PickVal([](const Val& val) { return val.type.rank() > 0; });
+  const auto some = [&] {
+    return sized != nullptr && random_.Chance(25)
+               ? b_.Dim(sized->operand, random_.Below(sized->type.rank()))
+               : Int(random_.Pick({1, 2, 3, 4, 5, 8, 17}));
+  };
+  std::vector<Axis> left, right;
+  int64_t pairs = 0;
+  for (int64_t i = random_.Between(1, 2); i > 0; --i) {
+    const Axis axis = {some(), pairs++, false};
+    left.push_back(axis);
+    right.push_back(axis);
+  }
+  for (int64_t i = random_.Pick({0, 1, 1, 2}); i > 0; --i) {
+    const Axis axis = {some(), pairs++, true};
+    left.push_back(axis);
+    right.push_back(axis);
+  }
+  for (int64_t i = random_.Pick({0, 1, 1, 2}); i > 0; --i) left.push_back({some(), -1, false});
+  for (int64_t i = random_.Pick({0, 1, 1, 2}); i > 0; --i) right.push_back({some(), -1, false});
+  const auto shape = [&](std::vector<Axis>* axes) {
+    for (size_t i = axes->size(); i > 1; --i) {
+      std::swap((*axes)[i - 1],
+                (*axes)[static_cast<size_t>(random_.Below(static_cast<int64_t>(i)))]);
+    }
+    std::vector<Operand> extents;
+    for (const Axis& axis : *axes) extents.push_back(axis.extent);
+    return extents;
+  };
+  const std::vector<Operand> left_shape = shape(&left), right_shape = shape(&right);
+  DType dtype = PickDType();
+  if (dtype == DType::kBool) dtype = DType::kF32;
+  const bool sign = IsFloat(dtype) || IsSignedInteger(dtype);
+  const Operand lhs = Carrier(left_shape, dtype, sign ? -4 : 0, 4);
+  const Operand rhs = Carrier(right_shape, dtype, sign ? -4 : 0, 4);
+  if (!lhs.IsValue() || !rhs.IsValue()) return;
+  const auto extents = Concrete(b_.TypeOf(lhs).shape());
+  if (!extents) return;
+  std::vector<std::pair<int64_t, int64_t>> reduce, batch;
+  double depth = 1, work = static_cast<double>(Count(b_.TypeOf(rhs)));
+  for (size_t l = 0; l < left.size(); ++l) {
+    const double extent = static_cast<double>((*extents)[l]);
+    bool paired = false;
+    for (size_t r = 0; r < right.size(); ++r) {
+      if (left[l].pair < 0 || right[r].pair != left[l].pair) continue;
+      paired = true;
+      (left[l].batch ? batch : reduce)
+          .emplace_back(static_cast<int64_t>(l), static_cast<int64_t>(r));
+      if (!left[l].batch) depth *= extent;
+    }
+    if (!paired) work *= extent;
+  }
+  if (work * static_cast<double>(repeat_) > 200'000) return;
+  budget_ -= static_cast<int64_t>(work / 16);
+  DType accumulator = random_.Pick({dtype, DType::kF32, DType::kF64});
+  if (!IsFloat(dtype)) accumulator = random_.Pick({dtype, DType::kI32, DType::kI64, DType::kI16});
+  if (IsFloat(dtype) && 64 * depth > ExactLimit(accumulator)) accumulator = DType::kF32;
+  if (IsFloat(dtype) && 64 * depth > ExactLimit(accumulator)) return;
+  Add(b_.Contract(lhs, rhs, reduce, batch, accumulator), {.bound = 64 * std::max(depth, 1.0)});
+}
+
 // Several reductions over the same rows, as in softmax and norms.
 void Generator::RowChain(int /*depth*/) {
   const Val* picked = PickVal([](const Val& val) {
