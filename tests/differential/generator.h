@@ -156,6 +156,12 @@ class Generator {
   void ValueOnly(int depth = 0);
   // Whole numbers in [low, high] that depend on the coordinates: a tensor of index.
   Operand Pattern(std::span<const Operand> shape, int64_t low, int64_t high);
+  struct Size {
+    Operand operand;
+    int64_t value;
+  };
+  // An extent of some value, at most `most`, or a literal.
+  Size SomeExtent(std::initializer_list<int64_t> literals, int64_t most);
   // A tensor of this shape and dtype: a view's, where one has it, else a pattern in [low, high].
   Operand Carrier(std::span<const Operand> shape, DType dtype, int64_t low, int64_t high);
 

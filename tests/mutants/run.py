@@ -8,6 +8,7 @@
                                         the same with random kernels instead of the named test:
                                         how long they take (10 minutes at most by default), and
                                         the seed that notices
+  tests/mutants/run.py --both ...       one after the other
 
 The scratch copy is a git worktree of HEAD with a build folder of its own, kept between runs.
 """
@@ -60,49 +61,41 @@ def prepare():
          cwd=SCRATCH)
 
 
-def with_mutant(patch, binary, judge):
-    """What `judge` says about the binary that is built with the mutant."""
-    must("git", "apply", patch, cwd=SCRATCH)
-    try:
-        built = run("cmake", "--build", "build", "--target", binary, cwd=SCRATCH)
-        return judge() if built.returncode == 0 else "does not build"
-    finally:
-        must("git", "apply", "--reverse", patch, cwd=SCRATCH)
-
-
-def by_named_test(patch):
+def named(patch):
+    """Whether the named test fails; the mutant is in place."""
     binary, pattern = named_test(patch)
+    what = f"{binary} `{pattern}`"
+    if run("cmake", "--build", "build", "--target", binary, cwd=SCRATCH).returncode != 0:
+        return what, "does not build"
+    try:
+        test = run(f"build/tests/{binary}", f"--gtest_filter={pattern}", cwd=SCRATCH, timeout=60)
+    except subprocess.TimeoutExpired:
+        return what, "caught"  # a loop that no longer ends
+    if "0 tests from 0 test suites ran" in test.stdout:
+        return what, "names no test"
+    return what, "survived" if test.returncode == 0 else "caught"
 
-    def judge():
-        try:
-            test = run(f"build/tests/{binary}", f"--gtest_filter={pattern}", cwd=SCRATCH, timeout=60)
-        except subprocess.TimeoutExpired:
-            return "caught"  # a loop that no longer ends
-        if "0 tests from 0 test suites ran" in test.stdout:
-            return "names no test"
-        return "survived" if test.returncode == 0 else "caught"
 
-    return f"{binary} `{pattern}`", with_mutant(patch, binary, judge)
-
-
-def by_generator(patch, minutes):
-    def judge():
-        begin = time.monotonic()
-        # Optimising is what takes time, and most of what lowering breaks shows without it.
-        test = run("build/tests/differential_test", "--long", "--no-shrink", "--seeds=1:1000000",
-                   "--optimise-every=8", f"--minutes={minutes}", "--failures=1", cwd=SCRATCH)
-        seconds = round(time.monotonic() - begin)
-        found = re.search(r"seed (\d+) failed", test.stdout)
-        return f"caught in {seconds} s by seed {found[1]}" if found else "survived"
-
-    return "random kernels", with_mutant(patch, "differential_test", judge)
+def random_kernels(minutes):
+    """Whether random kernels disagree; the mutant is in place."""
+    what, binary = "random kernels", "differential_test"
+    if run("cmake", "--build", "build", "--target", binary, cwd=SCRATCH).returncode != 0:
+        return what, "does not build"
+    begin = time.monotonic()
+    # Optimising is what takes time, and most of what lowering breaks shows without it.
+    test = run(f"build/tests/{binary}", "--long", "--no-shrink", "--seeds=1:1000000",
+               "--optimise-every=8", f"--minutes={minutes}", "--failures=1", cwd=SCRATCH)
+    seconds = round(time.monotonic() - begin)
+    found = re.search(r"seed (\d+) failed", test.stdout)
+    return what, f"caught in {seconds} s by seed {found[1]}" if found else "survived"
 
 
 def main(arguments):
     patches = sorted(PATCHES.glob("*.patch"))
     if arguments == ["--check"]:
         return check(patches)
-    generator = "--generator" in arguments
+    generator = "--generator" in arguments or "--both" in arguments
+    by_name = "--generator" not in arguments
     minutes = next((a.split("=")[1] for a in arguments if a.startswith("--minutes=")), "10")
     names = [a for a in arguments if not a.startswith("--")]
     if names:
@@ -110,9 +103,12 @@ def main(arguments):
     prepare()
     missed = 0
     for patch in patches:
-        what, result = by_generator(patch, minutes) if generator else by_named_test(patch)
-        missed += not result.startswith("caught")
-        print(f"| {patch.stem} | {what} | {result} |", flush=True)
+        must("git", "apply", patch, cwd=SCRATCH)
+        judged = ([named(patch)] if by_name else []) + ([random_kernels(minutes)] if generator else [])
+        must("git", "apply", "--reverse", patch, cwd=SCRATCH)
+        for what, result in judged:
+            missed += not result.startswith("caught")
+            print(f"| {patch.stem} | {what} | {result} |", flush=True)
     return missed
 
 
