@@ -16,10 +16,12 @@
 #include <thread>
 
 #include "compiler/ir/print.h"
+#include "compiler/specialize/specialize.h"
 #include "tests/differential/campaign.h"
 #include "tests/differential/coverage.h"
 #include "tests/differential/kernel_generator.h"
 #include "tests/differential/section.h"
+#include "tests/differential/shrink.h"
 
 namespace intent::testing {
 namespace {
@@ -59,6 +61,36 @@ TEST(Differential, ASeedGivesTheSameKernel) {
     ASSERT_EQ(a.data.allocations.size(), b.data.allocations.size());
     EXPECT_EQ(a.data.allocations[0].bytes, b.data.allocations[0].bytes);
   }
+}
+
+int64_t CountOps(const Module& module, std::optional<OpKind> kind) {
+  int64_t count = 0;
+  ForEachOp(module.kernel_function().body,
+            [&](const Op& op) { count += !kind || op.kind == *kind; });
+  return count;
+}
+
+// As if region folds were broken: what is left holds one, and little else.
+TEST(Differential, ShrinkingKeepsWhatFails) {
+  for (uint64_t seed = 1; seed < 200; ++seed) {
+    GeneratedKernel kernel = GenerateKernel(seed);
+    if (!Specialize(kernel.module.get(), {}).empty()) continue;
+    Canonicalize(kernel.module.get());  // a fold that nobody uses is no failure
+    if (kernel.may_fail || CountOps(*kernel.module, OpKind::kRegionFold) == 0) continue;
+    const Case original = {std::move(kernel.module), std::move(kernel.data)};
+    const Case smaller = Shrink(original, [](const Case& candidate) {
+      return CountOps(*candidate.module, OpKind::kRegionFold) > 0;
+    });
+    EXPECT_EQ(CountOps(*smaller.module, OpKind::kRegionFold), 1);
+    EXPECT_LE(CountOps(*smaller.module, std::nullopt), 60) << PrintModule(*smaller.module);
+    EXPECT_LE(smaller.module->kernel_function().parameters.size(), 1u);
+    std::string error;
+    const auto runnable = TestKernel::Make(*smaller.module, &error);
+    ASSERT_NE(runnable, nullptr) << error;
+    EXPECT_FALSE(runnable->Interpret(smaller.data).failed);
+    return;
+  }
+  ADD_FAILURE() << "no region fold among 200 kernels";
 }
 
 int PrintKernels() {

@@ -197,7 +197,9 @@ void Generator::HistogramOf(int /*depth*/) {
   const Val* mask =
       PickVal([&](const Val& val) { return val.type == value.type.WithDType(DType::kBool); });
   Operand values = value.operand, valid = Flag(true);
-  if (mask != nullptr && random_.Chance(70)) valid = mask->operand;
+  const Operand odd = b_.Compare(
+      CompareKind::kEq, b_.Binary(BinaryKind::kAnd, values, Number(dtype, 1)), Number(dtype, 1));
+  if (random_.Chance(60)) valid = mask != nullptr ? mask->operand : odd;
   if (random_.Chance(60)) {
     values = b_.Binary(BinaryKind::kMod, values, Number(dtype, bins));
   } else {

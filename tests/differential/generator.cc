@@ -294,7 +294,7 @@ const std::vector<std::pair<int, void (Generator::*)(int)>>& Generator::Statemen
       {4, &Generator::ReducingScatter},
       {5, &Generator::AtomicAccess},
       {5, &Generator::LibraryFunction},
-      {2, &Generator::Approximate},
+      {3, &Generator::Approximate},
       {2, &Generator::Bounds},
       {3, &Generator::OfConstexprs},
       {4, &Generator::ContractionForm},
@@ -363,7 +363,7 @@ GeneratedKernel Generator::Run() {
 // Every output is stored to at least once near the end.
 void Generator::StoreOutputs() {
   for (size_t i = 0; i < view_count_; ++i) {
-    if (!stores_[i].writable || random_.Chance(25)) continue;
+    if (!stores_[i].writable || stores_[i].full || random_.Chance(25)) continue;
     const Store store = stores_[i];
     const size_t mark = b_.DiagnosticMark();
     if (const auto value = ValueFor(store.type, store.limit)) {

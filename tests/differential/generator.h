@@ -50,6 +50,8 @@ struct Store {
   // Additions by atomics and scatters that it still takes while its values stay within fact.bound.
   double room = 0;
 
+  bool full = false;  // holds a result that is not to be overwritten at the end
+
   bool fuzzy() const { return limit >= Exactness::kFuzzy; }
 };
 
@@ -107,6 +109,8 @@ class Generator {
   void OfConstexprs(int depth = 0);
   void LibraryFunction(int depth = 0);
   void Approximate(int depth = 0);
+  // Adds what is only bounded, and often stores it at once where that may be.
+  void AddFuzzy(const Operand& operand, const Fact& fact);
   // A partner of equal dtype that broadcasts with `value`.
   Val PartnerOf(const Val& value);
   // The value with magnitude at most `bound`, if it is a float; NaN stays.
@@ -184,6 +188,7 @@ class Generator {
   // violations.cc.
   void Violation();
   void Consume(const Operand& value);
+  std::vector<size_t> Sinks() const;  // views that hold something
 
   // memory.cc: loads, stores, gathers, buffers.
   void LoadFrom(int depth = 0);

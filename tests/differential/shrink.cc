@@ -180,7 +180,6 @@ class Shrinker {
 
   bool SimplifyCall() {
     bool any = false;
-    const Function& kernel = best_.module->kernel_function();
     if (!dense_) {
       Case candidate = Copy();
       candidate.data = Densified(candidate.data);
@@ -188,7 +187,7 @@ class Shrinker {
       any = dense_;
     }
     if (!dense_) return any;
-    for (const auto& [symbol, value] : SymbolsOf(kernel, best_.data)) {
+    for (const auto& [symbol, value] : SymbolsOf(best_.module->kernel_function(), best_.data)) {
       for (const int64_t smaller : {int64_t{0}, int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4},
                                     int64_t{8}, value / 2, value - 1}) {
         if (smaller < 0 || smaller >= value) continue;

@@ -169,6 +169,29 @@ void Generator::UnaryOf(const Val& value) {
   Add(b_.Unary(kind, value.operand), fact);
 }
 
+void Generator::AddFuzzy(const Operand& operand, const Fact& fact) {
+  Add(operand, fact);
+  if (in_parallel_ || !operand.IsValue() || !random_.Chance(60)) return;
+  const Type type = b_.TypeOf(operand);
+  for (size_t i = 0; i < view_count_; ++i) {
+    Store& store = stores_[i];
+    if (!store.writable || store.full || store.limit < fact.exactness ||
+        store.type.dtype() != type.dtype() || type.rank() > store.type.rank()) {
+      continue;
+    }
+    bool fits = true;
+    for (int axis = 0; axis < type.rank(); ++axis) {
+      const Extent& extent = type.shape()[axis];
+      const Extent& whole = store.type.shape()[store.type.rank() - type.rank() + axis];
+      fits = fits && (extent == whole || extent.IsConstant(1));
+    }
+    if (!fits) continue;
+    b_.Store(store.operand, {}, operand);
+    store.full = true;
+    return;
+  }
+}
+
 // Where functions are tame: at 1 to 9, and at 0 to 1 for the inverse sine.
 void Generator::LibraryFunction(int /*depth*/) {
   const Val* picked = PickVal([](const Val& val) {
@@ -187,7 +210,7 @@ void Generator::LibraryFunction(int /*depth*/) {
     const Operand exponent = random_.Chance(50) ? Number(dtype, random_.Between(0, 3))
                                                 : Number(dtype, random_.Between(-3, 0));
     if (random_.Chance(30)) x = settled.operand;
-    return Add(b_.Binary(BinaryKind::kPow, x, exponent), fact);
+    return AddFuzzy(b_.Binary(BinaryKind::kPow, x, exponent), fact);
   }
   UnaryKind kind = random_.Pick(
       {UnaryKind::kLog, UnaryKind::kLog1p, UnaryKind::kTanh, UnaryKind::kSigmoid, UnaryKind::kErf,
@@ -203,7 +226,7 @@ void Generator::LibraryFunction(int /*depth*/) {
                         kind == UnaryKind::kErf || kind == UnaryKind::kErfc ||
                         kind == UnaryKind::kSin || kind == UnaryKind::kCos || large;
   if (negative && random_.Chance(40)) x = b_.Unary(UnaryKind::kNegate, x);
-  Add(b_.Unary(kind, x), fact);
+  AddFuzzy(b_.Unary(kind, x), fact);
 }
 
 void Generator::Approximate(int /*depth*/) {
@@ -221,16 +244,17 @@ void Generator::Approximate(int /*depth*/) {
       // Now and then the result is subnormal.
       Operand x = settled.operand;
       if (random_.Chance(40)) x = b_.Binary(BinaryKind::kSub, x, Number(DType::kF32, 135));
-      return Add(b_.Unary(UnaryKind::kExp2, x, Flag(true), flush), fact);
+      return AddFuzzy(b_.Unary(UnaryKind::kExp2, x, Flag(true), flush), fact);
     }
     case 1:
       fact.exactness = Exactness::kLoose;
-      return Add(b_.Unary(UnaryKind::kTanh, settled.operand, Flag(true)), fact);
+      return AddFuzzy(b_.Unary(UnaryKind::kTanh, settled.operand, Flag(true)), fact);
     default: {
       const Val other = Settle(PartnerOf(settled));
       const Operand divisor = b_.Binary(BinaryKind::kAdd, b_.Unary(UnaryKind::kAbs, other.operand),
                                         Number(DType::kF32, 1));
-      return Add(b_.Binary(BinaryKind::kDiv, settled.operand, divisor, Flag(true), flush), fact);
+      return AddFuzzy(b_.Binary(BinaryKind::kDiv, settled.operand, divisor, Flag(true), flush),
+                      fact);
     }
   }
 }
