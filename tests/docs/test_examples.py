@@ -1,4 +1,5 @@
-"""Every example agrees with NumPy, by the interpreter and on the CPU, through a daemon of this file's own."""
+"""Every example agrees with NumPy, by the interpreter, its checked mode and on the CPU, through a daemon of this
+file's own."""
 
 import ast
 import importlib
@@ -22,7 +23,11 @@ sys.path.insert(0, str(BUILD / "python"))
 import intent
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "run")
-TARGETS = {"interp": intent.InterpreterTarget, "cpu": intent.CpuTarget}
+TARGETS = {
+    "interp": intent.InterpreterTarget(),
+    "checked": intent.InterpreterTarget(check=True, laws=True),
+    "cpu": intent.CpuTarget(),
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,7 +47,7 @@ def compiler():
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", NAMES)
 def test_example(name, target):
-    importlib.import_module(name).check(TARGETS[target]())
+    importlib.import_module(name).check(TARGETS[target])
 
 
 def test_the_index_names_every_example_and_nothing_else():
