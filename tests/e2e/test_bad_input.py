@@ -4,6 +4,7 @@ Envelopes and arguments one field at a time are in tests/service.
 """
 
 import os
+import time
 from pathlib import Path
 
 import grpc
@@ -473,9 +474,14 @@ def test_the_daemon_is_as_before(start, encode):
     front, largest = resident(daemon)
     for _ in range(6):
         round_of_everything()
-    front_after, largest_after = resident(daemon)
-    assert front_after <= 1.05 * front
-    assert largest_after <= 1.05 * largest
+    # What the last requests held is given back a little after their answers.
+    deadline = time.monotonic() + 20
+    while True:
+        front_after, largest_after = resident(daemon)
+        if front_after <= 1.05 * front and largest_after <= 1.05 * largest:
+            break
+        assert time.monotonic() < deadline, (front, front_after, largest, largest_after)
+        time.sleep(0.2)
     artifact = daemon.compile(encode(SAXPY)).artifact
     assert artifact.id and daemon.process.poll() is None
     counters = daemon.statistics()
