@@ -12,6 +12,7 @@
 #include "compiler/interp/parallel_tasks.h"
 #include "compiler/interp/strided.h"
 #include "compiler/interp/text.h"
+#include "compiler/ir/rmw_kind.h"
 #include "compiler/numerics/scalar.h"
 
 namespace intent::interp {
@@ -32,27 +33,6 @@ void NormalizeBools(Tensor* tensor) {
   for (int64_t i = 0; i < tensor->count(); ++i) {
     data[i] = data[i] != std::byte{0} ? std::byte{1} : std::byte{0};
   }
-}
-
-BinaryKind KindOf(RmwKind kind) {
-  switch (kind) {
-    case RmwKind::kAdd:
-      return BinaryKind::kAdd;
-    case RmwKind::kMax:
-      return BinaryKind::kMaximum;
-    case RmwKind::kMin:
-      return BinaryKind::kMinimum;
-    case RmwKind::kAnd:
-      return BinaryKind::kAnd;
-    case RmwKind::kOr:
-      return BinaryKind::kOr;
-    case RmwKind::kXor:
-      return BinaryKind::kXor;
-    case RmwKind::kExchange:
-      break;
-  }
-  INTENT_UNREACHABLE() << NameOf(kind);
-  return BinaryKind::kAdd;
 }
 
 }  // namespace
@@ -380,7 +360,7 @@ RuntimeValue Machine::AtomicRmw(const Op& op) {
   const ScalarValue& operand = Get(op, 1).scalar();
   numerics::StoreScalar(attr.rmw == RmwKind::kExchange
                             ? operand
-                            : numerics::EvalBinary(KindOf(attr.rmw), old, operand),
+                            : numerics::EvalBinary(CombineOf(attr.rmw), old, operand),
                         element);
   return old;
 }

@@ -2,6 +2,7 @@
 // that no machine has, go through the integers of their bits, by loops that compare and exchange.
 
 #include "compiler/diag/check.h"
+#include "compiler/ir/rmw_kind.h"
 #include "compiler/lower/access.h"
 
 namespace intent::lower {
@@ -19,27 +20,6 @@ DType CarrierOf(DType dtype) {
     default:
       return DType::kU64;
   }
-}
-
-BinaryKind KindOf(RmwKind kind) {
-  switch (kind) {
-    case RmwKind::kAdd:
-      return BinaryKind::kAdd;
-    case RmwKind::kMax:
-      return BinaryKind::kMaximum;
-    case RmwKind::kMin:
-      return BinaryKind::kMinimum;
-    case RmwKind::kAnd:
-      return BinaryKind::kAnd;
-    case RmwKind::kOr:
-      return BinaryKind::kOr;
-    case RmwKind::kXor:
-      return BinaryKind::kXor;
-    case RmwKind::kExchange:
-      break;
-  }
-  INTENT_UNREACHABLE() << "an exchange combines nothing";
-  return BinaryKind::kAdd;
 }
 
 }  // namespace
@@ -92,7 +72,7 @@ void Lowerer::LowerAtomic(const Op& op) {
   }
   const Id update = Scalar(op.operands[1]);
   Bind(op.result, Binding::Scalar(AtomicUpdate(element->base, at, attr.order, [&](Id old) {
-         return b().Rounded(KindOf(attr.rmw), old, update);
+         return b().Rounded(CombineOf(attr.rmw), old, update);
        })));
   Report(op, "by compare and exchange");
 }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "compiler/diag/check.h"
+#include "compiler/ir/rmw_kind.h"
 #include "compiler/numerics/scalar.h"
 
 namespace intent::tile {
@@ -44,27 +45,6 @@ BinaryKind BinaryOf(CombineKind kind) {
       break;
   }
   INTENT_UNREACHABLE() << "combine of lanes";
-  return BinaryKind::kAdd;
-}
-
-BinaryKind BinaryOf(RmwKind kind) {
-  switch (kind) {
-    case RmwKind::kAdd:
-      return BinaryKind::kAdd;
-    case RmwKind::kMax:
-      return BinaryKind::kMaximum;
-    case RmwKind::kMin:
-      return BinaryKind::kMinimum;
-    case RmwKind::kAnd:
-      return BinaryKind::kAnd;
-    case RmwKind::kOr:
-      return BinaryKind::kOr;
-    case RmwKind::kXor:
-      return BinaryKind::kXor;
-    case RmwKind::kExchange:
-      break;
-  }
-  INTENT_UNREACHABLE() << "an exchange combines nothing";
   return BinaryKind::kAdd;
 }
 
@@ -223,7 +203,7 @@ class Interpreter {
     if (op.kind == OpKind::kAtomicRmw) {
       numerics::StoreScalar(op.rmw == RmwKind::kExchange
                                 ? operand
-                                : numerics::EvalBinary(BinaryOf(op.rmw), old, operand),
+                                : numerics::EvalBinary(CombineOf(op.rmw), old, operand),
                             address);
       return Set(op, old);
     }
