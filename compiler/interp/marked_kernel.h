@@ -54,4 +54,16 @@ inline std::string Replaced(std::string text, const std::string& from, const std
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
+// Constants and domains that kernels with loops begin with.
+inline constexpr char kLoops[] = R"(
+    %0 = constant 0 : index
+    %1 = constant 1 : index
+    %2 = constant 2 : index
+    %3 = constant 3 : index
+    %4 = constant 4 : index
+    %one = constant 1 : i32
+    %d = domain %0, %4, %1 : domain<[4]>
+    %e = domain %0, %3, %1 : domain<[3]>
+)";
+
 }  // namespace intent::interp::testing
