@@ -2,26 +2,13 @@
 
 #include <algorithm>
 
+#include "compiler/plan/arithmetic.h"
+
 namespace intent::plan {
 namespace {
 
 // Lazy operations whose computation is worth a word.
-bool Computes(const Op& op) {
-  switch (op.kind) {
-    case OpKind::kUnary:
-    case OpKind::kBinary:
-    case OpKind::kCompare:
-    case OpKind::kSelect:
-    case OpKind::kMask:
-    case OpKind::kCast:
-    case OpKind::kSaturatingCast:
-    case OpKind::kRandomBits:
-    case OpKind::kGather:
-      return true;
-    default:
-      return false;
-  }
-}
+bool Computes(const Op& op) { return IsArithmetic(op) || op.kind == OpKind::kGather; }
 
 std::string_view ReasonText(MemoryReason reason) {
   switch (reason) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/plan/arithmetic.h"
 #include "compiler/plan/reshape.h"
 
 namespace intent::plan {
@@ -36,22 +37,6 @@ bool IsExpensive(const Op& op) {
     }
   }
   return op.kind == OpKind::kRandomBits;
-}
-
-bool IsArithmetic(const Op& op) {
-  switch (op.kind) {
-    case OpKind::kUnary:
-    case OpKind::kBinary:
-    case OpKind::kCompare:
-    case OpKind::kSelect:
-    case OpKind::kMask:
-    case OpKind::kCast:
-    case OpKind::kSaturatingCast:
-    case OpKind::kRandomBits:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool HasTensor(const Type& type) {
