@@ -8,7 +8,7 @@
 namespace intent {
 
 inline constexpr uint32_t kProtocolMajor = 1;
-inline constexpr uint32_t kProtocolMinor = 1;
+inline constexpr uint32_t kProtocolMinor = 2;
 inline constexpr uint32_t kOldestProtocolMinor = kProtocolMinor < 2 ? 0 : kProtocolMinor - 2;
 
 }  // namespace intent

@@ -18,7 +18,7 @@ from intent_proto.execute.v1 import execute_pb2_grpc
 
 from .errors import ServiceError
 
-PROTOCOL = (1, 1)
+PROTOCOL = (1, 2)
 PRODUCER = "intent-python/0.1.0"
 
 DEFAULT_WAIT = 0.05  # seconds before the one further try
