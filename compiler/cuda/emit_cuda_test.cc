@@ -2,10 +2,10 @@
 
 #include "compiler/cuda/emit_cuda.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/cuda/nvrtc_fixture.h"
 #include "compiler/tile/parse.h"
 #include "compiler/tile/verify_tile.h"
 
@@ -13,57 +13,6 @@ namespace intent::cuda {
 namespace {
 
 using testing::HasSubstr;
-
-// The few entries of NVRTC that the test needs (their C ABI has been stable since version 11).
-struct Nvrtc {
-  using Program = void*;
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
-  int (*compile)(Program, int, const char* const*);
-  int (*log_size)(Program, size_t*);
-  int (*log)(Program, char*);
-  int (*cubin_size)(Program, size_t*);
-  int (*cubin)(Program, char*);
-  int (*destroy)(Program*);
-
-  static const Nvrtc* Find() {
-    static Nvrtc nvrtc;
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) {
-      void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-      if (library == nullptr) continue;
-      const auto bind = [library](auto* entry, const char* symbol) {
-        *entry = reinterpret_cast<std::remove_pointer_t<decltype(entry)>>(dlsym(library, symbol));
-        return *entry != nullptr;
-      };
-      if (bind(&nvrtc.create, "nvrtcCreateProgram") &&
-          bind(&nvrtc.compile, "nvrtcCompileProgram") &&
-          bind(&nvrtc.log_size, "nvrtcGetProgramLogSize") &&
-          bind(&nvrtc.log, "nvrtcGetProgramLog") && bind(&nvrtc.cubin_size, "nvrtcGetCUBINSize") &&
-          bind(&nvrtc.cubin, "nvrtcGetCUBIN") && bind(&nvrtc.destroy, "nvrtcDestroyProgram")) {
-        return &nvrtc;
-      }
-    }
-    return nullptr;
-  }
-};
-
-// The cubin, or the compiler's log in `log`.
-std::string Compile(const Nvrtc& nvrtc, const CudaSource& source, std::string* log) {
-  Nvrtc::Program program = nullptr;
-  if (nvrtc.create(&program, source.text.c_str(), "intent.cu", 0, nullptr, nullptr) != 0) return "";
-  const char* const options[] = {"--gpu-architecture=sm_80", "--fmad=false", "--std=c++17"};
-  const int result = nvrtc.compile(program, 3, options);
-  size_t size = 0;
-  nvrtc.log_size(program, &size);
-  log->resize(size);
-  nvrtc.log(program, log->data());
-  std::string cubin;
-  if (result == 0 && nvrtc.cubin_size(program, &size) == 0) {
-    cubin.resize(size);
-    nvrtc.cubin(program, cubin.data());
-  }
-  nvrtc.destroy(&program);
-  return cubin;
-}
 
 absl::StatusOr<CudaSource> Emit(const std::string& text) {
   const auto program = tile::Parse(text);
@@ -75,13 +24,12 @@ absl::StatusOr<CudaSource> Emit(const std::string& text) {
 void ExpectCubin(const std::string& text) {
   const auto source = Emit(text);
   ASSERT_TRUE(source.ok()) << source.status();
-  const Nvrtc* nvrtc = Nvrtc::Find();
+  const Nvrtc* nvrtc = NvrtcForTests();
   if (nvrtc == nullptr) GTEST_SKIP() << "no libnvrtc on this machine: nothing was compiled";
-  std::string log;
-  const std::string cubin = Compile(*nvrtc, *source, &log);
-  ASSERT_FALSE(cubin.empty()) << log << "\n" << source->text;
-  EXPECT_EQ(cubin.substr(1, 3), "ELF");
-  EXPECT_THAT(cubin, HasSubstr("intent_kernel"));
+  const auto result = nvrtc->Compile({.source = source->text, .architecture = "sm_80"});
+  ASSERT_TRUE(result.ok()) << result.status() << "\n" << source->text;
+  EXPECT_EQ(result->cubin.substr(1, 3), "ELF");
+  EXPECT_THAT(result->cubin, HasSubstr("intent_kernel"));
 }
 
 // y = sigmoid(x) * a, guarded, in f16.
