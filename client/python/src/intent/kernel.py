@@ -57,17 +57,16 @@ class Definition:
 
     def _parse(self) -> ast.FunctionDef:
         if not self._problem:
-            text = "".join(self.lines)
-            shift = self.first_line - 1
+            above = self.first_line - 1
             first = next((line for line in self.lines if line.strip()), "")
+            outer = ""
             if first[:1].isspace():  # a nested function: an outer block keeps its columns as they are
-                text, shift = "if 1:\n" + text, shift - 1
+                above, outer = above - 1, "if 1:\n"
             try:
-                tree = ast.parse(text)
+                tree = ast.parse("\n" * above + outer + "".join(self.lines))
             except (SyntaxError, RecursionError, MemoryError) as error:
                 self._problem = f"its text cannot be parsed: {error}"
             else:
-                ast.increment_lineno(tree, shift)
                 body = tree.body[0].body if isinstance(tree.body[0], ast.If) else tree.body
                 if isinstance(body[0], ast.FunctionDef):
                     return body[0]

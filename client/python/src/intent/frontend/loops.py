@@ -74,7 +74,7 @@ def type_or_literal(state, leaf):
 
 
 def _may_leave(node) -> bool:
-    return syntax.exits(node.body, ast.Break) or syntax.returns(node.body)
+    return syntax.breaks(node.body) or syntax.returns(node.body)
 
 
 def _target_names(node) -> list:
@@ -101,8 +101,8 @@ class _Carries:
         self.inits: list = []
         frame = state.frame
         bound_by_loops = set(_target_names(node))
-        names = [n for n in _assigned_values(node.body) if n not in bound_by_loops]
-        names += [statements.BROKE] if syntax.exits(node.body, ast.Break) else []
+        names = [n for n in syntax.carried(node.body) if n not in bound_by_loops]
+        names += [statements.BROKE] if syntax.breaks(node.body) else []
         names += [statements.RETURNED, statements.RETURN_VALUE] if syntax.returns(node.body) else []
         for name in names:
             value = frame.env.get(name)
@@ -195,22 +195,6 @@ class _Carries:
             self.node,
         )
         return False
-
-
-def _assigned_values(nodes) -> dict:
-    """Names that statements assign other than as the variable of a loop."""
-    found: dict = {}
-    stack = list(reversed(list(nodes)))
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.For):
-            stack.extend(reversed(node.body))
-        elif isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Store):
-                found.setdefault(node.id, node)
-        else:
-            stack.extend(reversed(list(ast.iter_child_nodes(node))))
-    return found
 
 
 def _body(state, node, slots, parallel, bind):
@@ -322,7 +306,7 @@ def _for(state, node, iteration):
 
 def _parallel(state, node, iteration):
     frame = state.frame
-    for name, place in _assigned_values(node.body).items():
+    for name, place in syntax.carried(node.body).items():
         before = frame.env.get(name)
         if before is not None and not isinstance(before, Unbound):
             state.error(
@@ -349,7 +333,7 @@ def _alive(state, node, env):
     """Whether no `break` or `return` has happened; None if the loop has neither."""
     alive = None
     for name, used in (
-        (statements.BROKE, syntax.exits(node.body, ast.Break)),
+        (statements.BROKE, syntax.breaks(node.body)),
         (statements.RETURNED, syntax.returns(node.body)),
     ):
         flag = env.get(name)
@@ -410,7 +394,7 @@ def _general_while(state, node, counters, counter_types, test, bind_counters, ad
     """A while of counters and carries. `test` gives a value, or an expression to be evaluated."""
     builder, frame = state.builder, state.frame
     outer_broke = frame.env.get(statements.BROKE)
-    if syntax.exits(node.body, ast.Break):
+    if syntax.breaks(node.body):
         state.at(node)
         frame.env[statements.BROKE] = builder.materialize(False)
     hints: dict = {}

@@ -1,73 +1,150 @@
-"""Facts about syntax trees that need no types: what a statement assigns and how it may leave."""
+"""Facts about syntax trees that need no types: what a statement assigns and how it may leave.
+
+A tree is read once: what is known of a statement stays on its node, and that of several statements is put
+together from theirs. What stands in a nested function belongs to no statement around it.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
+from typing import Any
 
 LOOPS = (ast.For, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def _inner(node):
-    """The children of a node, without those that belong to a nested function."""
-    return () if isinstance(node, _SCOPES) else ast.iter_child_nodes(node)
+# Fields of nodes that hold no name and no statement.
+_PLAIN = {"arg", "attr", "conversion", "ctx", "id", "kind", "level", "module", "op", "ops", "type_comment"}
+_fields: dict[type, tuple] = {ast.Constant: (), **dict.fromkeys(_SCOPES, ())}  # those that matter, by class
+
+
+class _Facts:
+    """What is known of a statement or expression."""
+
+    __slots__ = ("binds", "breaks", "carries", "continues", "loads", "returns")
+
+    def __init__(self):
+        self.binds: dict[str, ast.AST] = {}  # names that may be bound, with the first place, in source order
+        self.carries: dict[str, ast.AST] = {}  # those that are bound other than as the variable of a loop
+        self.loads: dict[str, int] = {}
+        self.returns = False
+        self.breaks = False  # of the loop around
+        self.continues = False
+
+    def add(self, other: _Facts):
+        """Adds what is known of a statement inside."""
+        _join(self.binds, other.binds)
+        _join(self.carries, other.carries)
+        for name, count in other.loads.items():
+            self.loads[name] = self.loads.get(name, 0) + count
+        self.returns |= other.returns
+        self.breaks |= other.breaks
+        self.continues |= other.continues
+
+
+def _join(places: dict[str, ast.AST], later: dict[str, ast.AST]):
+    """Adds names with the places of later nodes; the first place of a name stays."""
+    for name, place in later.items():
+        places.setdefault(name, place)
+
+
+def _of(root: Any) -> _Facts:
+    """The facts of one node: read at the first call, kept on it."""
+    try:
+        return root.intent_facts
+    except AttributeError:
+        facts = root.intent_facts = _read(root)
+        return facts
+
+
+def _read(root) -> _Facts:
+    facts = _Facts()
+    loads = facts.loads
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if type(node) is ast.Name:
+            name = node.id
+            if type(node.ctx) is ast.Load:
+                loads[name] = loads.get(name, 0) + 1
+            elif type(node.ctx) is ast.Store:
+                facts.binds.setdefault(name, node)
+                facts.carries.setdefault(name, node)
+        elif isinstance(node, ast.stmt) and node is not root:
+            facts.add(_of(node))
+        else:
+            stack += _children(node)
+    if isinstance(root, ast.AugAssign) and isinstance(root.target, ast.Name):
+        loads[root.target.id] = loads.get(root.target.id, 0) + 1  # `x += 1` reads x
+    facts.returns |= isinstance(root, ast.Return)
+    facts.breaks |= isinstance(root, ast.Break)
+    facts.continues |= isinstance(root, ast.Continue)
+    if isinstance(root, LOOPS):
+        facts.breaks, facts.continues = breaks(root.orelse), continues(root.orelse)
+    if isinstance(root, ast.For):
+        facts.carries = carried(root.body)
+    return facts
+
+
+def _children(node) -> list:
+    """The nodes in a node that may hold names or statements, the last first."""
+    fields = _fields.get(type(node))
+    if fields is None:
+        fields = _fields[type(node)] = tuple(name for name in reversed(node._fields) if name not in _PLAIN)
+    found = []
+    for name in fields:
+        child = getattr(node, name, None)
+        if isinstance(child, list):
+            found += [item for item in reversed(child) if isinstance(item, ast.AST)]
+        elif isinstance(child, ast.AST):
+            found.append(child)
+    return found
 
 
 def assigned(nodes) -> dict[str, ast.AST]:
-    """Every name that the statements may bind, with the first place that does, in source order."""
+    """Every name that the nodes may bind, with the first place that does, in source order."""
     found: dict[str, ast.AST] = {}
-    stack = list(reversed(list(nodes)))
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.setdefault(node.id, node)
-        stack.extend(reversed(list(_inner(node))))
+    for node in nodes:
+        _join(found, _of(node).binds)
+    return found
+
+
+def carried(nodes) -> dict[str, ast.AST]:
+    """The same without what is only the variable of a loop."""
+    found: dict[str, ast.AST] = {}
+    for node in nodes:
+        _join(found, _of(node).carries)
     return found
 
 
 def loads(nodes) -> Counter:
-    """How often the statements read each name; what `x += 1` updates is read too."""
+    """How often the nodes read each name; what `x += 1` updates is read too."""
     found: Counter = Counter()
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            found[node.id] += 1
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            found[node.target.id] += 1
-        stack.extend(_inner(node))
+    for node in nodes:
+        for name, count in _of(node).loads.items():
+            found[name] += count
     return found
 
 
 def returns(nodes) -> bool:
     """Whether a `return` stands anywhere in the statements."""
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Return):
-            return True
-        stack.extend(_inner(node))
-    return False
+    return any(_of(node).returns for node in nodes)
 
 
-def exits(nodes, kinds) -> bool:
-    """Whether `break` or `continue` (as `kinds` says) of the loop around the statements stands there."""
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, kinds):
-            return True
-        if isinstance(node, LOOPS):
-            stack.extend(node.orelse)
-        else:
-            stack.extend(_inner(node))
-    return False
+def breaks(nodes) -> bool:
+    """Whether a `break` of the loop around the statements stands there."""
+    return any(_of(node).breaks for node in nodes)
+
+
+def continues(nodes) -> bool:
+    """Whether a `continue` of the loop around the statements stands there."""
+    return any(_of(node).continues for node in nodes)
 
 
 def escapes(nodes) -> bool:
     """Whether the statements may end the path they are on other than by falling through."""
-    return returns(nodes) or exits(nodes, (ast.Break, ast.Continue))
+    return returns(nodes) or breaks(nodes) or continues(nodes)
 
 
 def endless(node) -> bool:
@@ -76,7 +153,7 @@ def endless(node) -> bool:
         isinstance(node, ast.While)
         and isinstance(node.test, ast.Constant)
         and node.test.value is True
-        and not exits(node.body, ast.Break)
+        and not breaks(node.body)
     )
 
 
