@@ -22,36 +22,8 @@ constexpr double kHalfLogTwoPiLessHalf = 0.4189385332046727;
 constexpr double kPi = 3.141592653589793;
 constexpr double kLeastProduct = -40.0;
 
-// 1 / Gamma(1 + u) for |u| <= 1/2 to 2^-111: coefficients of u^k, each the sum of two doubles.
 constexpr double kReciprocalGamma[][2] = {
-    {0x1.0000000000000p+0, 0x1.0f0e951376541p-117},
-    {0x1.2788cfc6fb619p-1, -0x1.6cb90701fbfabp-58},
-    {-0x1.4fcf4026afa2ep-1, 0x1.8a3db7a90c427p-56},
-    {-0x1.5815e8fa27048p-5, 0x1.b85ea59bc363bp-60},
-    {0x1.5512320b43fbep-3, 0x1.77e9bfd84d78ep-57},
-    {-0x1.59af103c34092p-5, -0x1.ef8da0241c652p-59},
-    {-0x1.3b4af28483e21p-7, -0x1.38dbcf4363b24p-61},
-    {0x1.d919c527f60b2p-8, -0x1.a91714b0b3760p-62},
-    {-0x1.317112ce3a2a8p-10, 0x1.0b48969207839p-64},
-    {-0x1.c364fe6f1563dp-13, 0x1.6707ecd4f6eb1p-69},
-    {0x1.0c8a78cd9f9d2p-13, -0x1.61984c0ba297bp-67},
-    {-0x1.51ce8af47eabep-16, 0x1.2730e417d3556p-75},
-    {-0x1.4fad41fc34fbbp-20, -0x1.4c92619d93156p-76},
-    {0x1.302509dbc0de3p-20, -0x1.c5b41ab4f8aa5p-75},
-    {-0x1.b9986666c2262p-23, -0x1.fa2f6811966c0p-79},
-    {0x1.a44b7ba22d634p-28, 0x1.9bf8a9d6b1d74p-82},
-    {0x1.57bc3fc384957p-28, 0x1.44b1c93909ebdp-83},
-    {-0x1.44b4cedca3a5bp-30, -0x1.970e9f6418550p-84},
-    {0x1.cae7675b6eee3p-34, -0x1.c5313db83f9d5p-90},
-    {0x1.11d065c012464p-37, 0x1.6827b0d213632p-93},
-    {-0x1.0423ba958201ap-38, -0x1.4965f9022eeccp-92},
-    {0x1.1f2014f514bbfp-41, 0x1.80500b2a0fc54p-95},
-    {-0x1.72cc336c958c0p-46, 0x1.1f8311bd6081bp-101},
-    {-0x1.815f4099ad644p-48, 0x1.5ac1febce732bp-102},
-    {0x1.61af7488b6539p-50, -0x1.7c6e5b53d8569p-104},
-    {-0x1.106edcc718ab6p-53, -0x1.d3466978aca2ap-109},
-    {0x1.cf302fda28c28p-61, -0x1.dca3506975713p-115},
-    {0x1.a99ce3f3da671p-60, 0x1.983eded645c27p-114},
+#include "compiler/numerics/reciprocal_gamma.inc"
 };
 constexpr uint64_t kTerms = sizeof(kReciprocalGamma) / sizeof(kReciprocalGamma[0]);
 

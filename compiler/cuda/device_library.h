@@ -1,0 +1,33 @@
+#pragma once
+
+// The device library: headers of CUDA C++, of ours alone, that generated kernels include. Their
+// sources lie in device/ and travel inside this binary.
+//
+//   intent/types.cuh    the C++ type of every dtype of up to 64 bits but the narrow ones
+//   intent/ptx.cuh      instructions that C++ has no words for
+//   intent/core.cuh     arithmetic and conversions of those types, guards
+//   intent/wide.cuh     i128 and u128
+//   intent/narrow.cuh   i4 and floats of 8, 6 and 4 bits
+//   intent/math.cuh     exp, log, sin, pow, ... of floats; the approximate forms
+//   intent/special.cuh  lgamma and i0
+//   intent/atomics.cuh  atomics
+//
+// Each includes what it needs. They hold nothing but forced-inline functions and templates, so what
+// a kernel does not call costs it the reading.
+
+#include <span>
+#include <string_view>
+
+#include "compiler/cuda/nvrtc.h"
+
+namespace intent::cuda {
+
+using DeviceHeader = NvrtcHeader;
+
+// All headers, by name; static.
+std::span<const DeviceHeader> DeviceLibrary();
+
+// SHA-256 of their names and texts, in hexadecimal digits.
+std::string_view DeviceLibraryDigest();
+
+}  // namespace intent::cuda
