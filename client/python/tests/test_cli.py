@@ -138,6 +138,7 @@ def test_operations_are_counted_without_braces():
         (["describe", "{source}:power", "--constexpr", "fast=1"], "fast is one of true, false, not '1'"),
         (["describe", "{source}:power", "--constexpr", "mode=CUBE"], "one of PLAIN, SQUARE, not 'CUBE'"),
         (["compile", "{source}:power", "-o", "x"], "-o needs --emit"),
+        (["compile", "{source}:power", "--json", "--emit", "kir"], "take one"),
         (["explain", "E0210"], "the nearest is E02"),
         (["explain", "nonsense"], "no error is called 'nonsense'"),
         ([], "required: COMMAND"),
@@ -151,6 +152,26 @@ def test_command_lines_that_mean_nothing(call, source, arguments, words):
 def test_a_mistake_in_the_kernel_is_shown_with_its_line(call, source):
     status, _, error = call("describe", f"{source}:wrong")
     assert status == 1 and f"{source}:34:" in error and "unknown intrinsic I.foo" in error and "^" in error
+    assert error.endswith("\npython -m intent explain E0801\n") and "\x1b" not in error
+
+
+def test_only_a_terminal_gets_colours(call, source, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(commands.paint, "wanted", lambda stream: stream is sys.stderr)
+    _, _, error = call("describe", f"{source}:wrong")
+    assert "\x1b[1;31merror E0801:\x1b[0m unknown" in error and "| " + " " * 13 + "\x1b[1;32m^~~~" in error
+    monkeypatch.undo()
+
+    class Terminal:
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert commands.paint.wanted(Terminal()) and not commands.paint.wanted(sys.stderr)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not commands.paint.wanted(Terminal())
 
 
 def test_a_module_is_found_from_the_current_folder(source):
@@ -182,7 +203,14 @@ def test_compile_writes_its_parts(call, source, own_daemon, emit):
 
 def test_compile_tells_what_it_did(call, source, own_daemon):
     status, out, _ = call("compile", f"{source}:power", "--constexpr=n=2", "--target", "x86-64-v2")
-    assert status == 0 and out.startswith("power for x86-64-v2: ") and " ms" in out
+    assert status == 0 and out.startswith("power for x86-64-v2: ") and " ms" in out and "object" in out
+    facts = json.loads(
+        call("compile", f"{source}:power", "--constexpr=n=2", "--target", "x86-64-v2", "--json")[1]
+    )
+    assert facts["target"] == "x86-64-v2" and facts["cache"]["hit"] and facts["payloads"]["object"] > 0
+    for target in ("interp+check", "interp+check+laws"):
+        _, out, _ = call("compile", f"{source}:power", "--constexpr=n=2", "--target", target)
+        assert out.startswith(f"power for {target}: ")
     status, _, error = call(
         "compile", f"{source}:power", "--constexpr=n=2", "--target", "interp", "--emit=object"
     )
@@ -198,12 +226,18 @@ def test_the_doctor_finds_nothing_wrong(call, own_daemon):
     assert status == 0 and "!" not in out, out
     for word in ("numpy", "protobuf", "compiles for", "interp, x86-64-v2", "native is", "cache", "ran ("):
         assert word in out
-    assert out.splitlines()[-1] == "kernels compile and run here"
+    assert out.splitlines()[-1] == "kernels compile and run here" and "\x1b" not in out
+    status, out, _ = call("doctor", "--json")
+    facts = json.loads(out)
+    assert status == 0 and facts["ran"] and not facts["missing"]
+    assert "x86-64-v2" in facts["daemon"]["compiles for"] and facts["trial"]["interp"].startswith("ran (")
 
 
 def test_the_doctor_says_what_is_missing(call, monkeypatch, tmp_path):
     status, out, _ = call("doctor", "--compiler", f"unix:{tmp_path}/none.sock")
     assert status == 1 and "! reachable" in out and "UNAVAILABLE" in out
+    status, out, _ = call("doctor", "--compiler", f"unix:{tmp_path}/none.sock", "--json")
+    assert status == 1 and [problem["name"] for problem in json.loads(out)["missing"]] == ["reachable"]
     monkeypatch.delenv("INTENT_COMPILER", raising=False)
     monkeypatch.setattr(embedded, "find_binary", _no_binary)
     status, out, _ = call("doctor")

@@ -343,6 +343,28 @@ def test_a_buffer_does_not_leave_its_helper(error_of):
     assert found.code == "E0505" and "return what it holds" in found.message
 
 
+@pytest.mark.parametrize(
+    "line, place, words",
+    [
+        (
+            "out = x[:]  # <-",
+            2,
+            "`out = ...` gives the name to something else; a write has an index, out[:] = ...",
+        ),
+        ("y = x[:]", 1, "nothing writes the Out view 'out'; a write has an index, out[:] = ..."),
+    ],
+)
+def test_a_kernel_that_does_not_write_its_result_is_legal_and_warned_of(author, line, place, words):
+    module = author(kernel(line))
+    first = module.kernel.tree().lineno
+    with pytest.warns(intent.IntentWarning) as caught:
+        intent.lower(module.kernel)
+        intent.lower(module.kernel)
+    (warning,) = caught
+    assert words in str(warning.message)
+    assert (warning.filename, warning.lineno) == (module.__file__, first + place - 1)
+
+
 MISTAKES = """
 import math
 
@@ -401,7 +423,6 @@ def kernel(
         ("out[:] = I.record(a=s, b=n)", "E0204", "not a record", "read one of its fields"),
         ("out[:] = I.exp(v)", "E0204", "not view<in, f32, [N]>", "read the view with an index"),
         ("out[:] = x.shape", "E0204", "not a shape", "take one of its extents"),
-        ("out = v[:]", "E0204", "'out' is view<out, f32, [N]>", "out[:] = ..."),
         ("out = out[:]", "E0502", "an Out view is read before", "InOut"),
         ("for i in v: out[i] = 1.0", "E0204", "not view<in, f32, [N]>", "I.domain(0, x.shape[0])"),
         ("out[:] = s if A.X == B.X else s", "E0204", "A and B", "members of one enum"),

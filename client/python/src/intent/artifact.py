@@ -102,6 +102,11 @@ class Generated:
     def payload_names(self) -> list[str]:
         return [p.name for p in self._made.reply.payloads]
 
+    @property
+    def payload_sizes(self) -> dict[str, int]:
+        """Bytes of each payload."""
+        return {p.name: p.size for p in self._made.reply.payloads}
+
     def payload(self, name: str) -> bytes:
         """A payload of the artifact, fetched at its first use."""
         made = self._made

@@ -46,10 +46,6 @@ class Diagnostic:
         return display.diagnostic(self)
 
 
-def _advice(codes) -> str:
-    return "python -m intent explain " + (codes[0] if len(codes) == 1 else f"CODE: {', '.join(codes)}")
-
-
 def _excerpt(diagnostic: Diagnostic) -> list[str]:
     """The line of source with a caret below; columns are UTF-8 bytes."""
     text = diagnostic.source_line.rstrip("\n")
@@ -61,6 +57,10 @@ def _excerpt(diagnostic: Diagnostic) -> list[str]:
     pad = "".join(c if c == "\t" else " " for c in before)
     gutter = f"{diagnostic.line:5} | "
     return [gutter + text, " " * (len(gutter) - 2) + "| " + pad + "^" + "~" * (len(marked) - 1)]
+
+
+class IntentWarning(UserWarning):
+    """A kernel is legal, and probably not what its author means."""
 
 
 class IntentError(Exception):
@@ -77,10 +77,15 @@ class CompileError(IntentError):
         self.diagnostics = list(diagnostics)
         super().__init__("\n".join(str(d) for d in self.diagnostics))
 
+    @property
+    def advice(self) -> str:
+        """The command that explains the codes of the mistakes."""
+        codes = sorted({d.code for d in self.diagnostics})
+        return "python -m intent explain " + (codes[0] if len(codes) == 1 else f"CODE: {', '.join(codes)}")
+
     def _render_traceback_(self) -> list[str]:
         """What IPython shows instead of a traceback, which would lead into this package."""
-        codes = sorted({d.code for d in self.diagnostics})
-        return [f"{type(self).__name__}: {len(self.diagnostics)} found", str(self), _advice(codes)]
+        return [f"{type(self).__name__}: {len(self.diagnostics)} found", str(self), self.advice]
 
 
 class CompileErrors(CompileError):

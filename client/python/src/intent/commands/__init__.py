@@ -7,8 +7,8 @@ import argparse
 import os
 import sys
 
-from ..errors import IntentError
-from . import compile, describe, doctor, explain
+from ..errors import CompileError, IntentError
+from . import compile, describe, doctor, explain, paint
 from .usage import UsageError
 
 COMMANDS = (describe, compile, explain, doctor)
@@ -47,6 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except CompileError as error:
+        print(paint.diagnostics(str(error), sys.stderr), file=sys.stderr)
+        print(error.advice, file=sys.stderr)
+        return 1
     except (IntentError, OSError) as error:
-        print(f"error: {error}" if not isinstance(error, IntentError) else error, file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -23,7 +24,8 @@ def add(parsers):
     parser.add_argument(
         "--target",
         default="native",
-        help="native (the default), a CPU level such as x86-64-v3 or aarch64, interp, or an architecture such as sm_90a",
+        help="native (the default), a CPU level such as x86-64-v3 or aarch64, an architecture such as sm_90a, or interp; "
+        "interp+check reports what the language calls invalid when it runs, interp+check+laws broken laws too",
     )
     parser.add_argument(
         "--constexpr", action="append", default=[], metavar="NAME=VALUE", help="bind a constexpr parameter"
@@ -34,6 +36,7 @@ def add(parsers):
         help="kir: the specialised canonical KIR; report: what the compiler decided; source: the LLVM IR or CUDA C++; "
         "object: ELF or cubin",
     )
+    parser.add_argument("--json", action="store_true", help="what was made, as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="where that goes instead of standard output")
     parser.add_argument("--opt-level", type=int, choices=(0, 1, 2), default=2, help="2 by default")
     parser.add_argument(
@@ -56,6 +59,8 @@ def run(arguments) -> int:
         raise UsageError("an object is binary: name a file with -o")
     if arguments.output and not arguments.emit:
         raise UsageError("-o needs --emit, which says what goes there")
+    if arguments.json and arguments.emit:
+        raise UsageError("--json tells what was made, --emit gives a part of it: take one")
     kernel = kernels.load(arguments.kernel)
     artifact = compile(
         kernel,
@@ -68,10 +73,16 @@ def run(arguments) -> int:
             keep_source=arguments.emit == "source",
         ),
     )
+    if arguments.json:
+        print(json.dumps(summary(kernel, artifact), indent=2))
+        return 0
     if arguments.emit is None:
-        print(f"{kernel.function.__qualname__} for {artifact.target}: {artifact.cache['where']}")
-        for stage, seconds in artifact.timings.items():
+        facts = summary(kernel, artifact)
+        print(f"{facts['name']} for {facts['target']}: {facts['cache']['where']}")
+        for stage, seconds in facts["seconds"].items():
             print(f"  {stage:24} {seconds * 1e3:9.3f} ms")
+        for name, size in facts["payloads"].items():
+            print(f"  {name:24} {size:9} bytes")
         return 0
     data = part(artifact, arguments.emit)
     if arguments.output:
@@ -81,6 +92,18 @@ def run(arguments) -> int:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     return 0
+
+
+def summary(kernel, artifact) -> dict:
+    """What was made, from where it came, and how long each stage took."""
+    return {
+        "name": kernel.function.__qualname__,
+        "target": artifact.target,
+        "id": artifact.id.hex(),
+        "cache": artifact.cache,
+        "seconds": artifact.timings,
+        "payloads": artifact.payload_sizes,
+    }
 
 
 def part(artifact, name: str) -> bytes:

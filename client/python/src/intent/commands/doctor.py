@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import platform
 import sys
 from importlib import metadata
 
 from ..errors import IntentError
+from . import paint
 
 NEEDED = ("numpy", "ml_dtypes", "grpcio", "protobuf")
 
@@ -25,44 +27,63 @@ def add(parsers):
         "--compiler", metavar="ADDRESS", help="ask this daemon instead of the one a compile would"
     )
     parser.add_argument("--no-start", action="store_true", help="do not start a daemon")
+    parser.add_argument("--json", action="store_true", help="the same facts as JSON")
     return parser
 
 
 class _Report:
-    """Lines of what was found; remembers whether anything was wrong."""
+    """What was found, by section; printed as it is found, unless it shall become JSON."""
 
-    def __init__(self):
-        self.well = True
+    def __init__(self, quiet=False):
+        self.quiet = quiet
+        self.sections: dict[str, dict[str, str]] = {}
+        self.missing: list[dict[str, str]] = []
+
+    @property
+    def well(self) -> bool:
+        return not self.missing
+
+    def section(self, name):
+        self.sections[name] = {}
+        self._print(name)
 
     def fact(self, name, text):
-        print(f"  {name:14} {text}")
+        self.sections[list(self.sections)[-1]][name] = str(text)
+        self._print(f"  {name:14} {text}")
 
     def wrong(self, name, text, advice):
-        self.well = False
-        print(f"! {name:14} {text}\n  {'':14} {advice}")
+        self.missing.append({"name": name, "problem": str(text), "advice": str(advice)})
+        self._print(paint.bad(f"! {name:14} {text}", sys.stdout) + f"\n  {'':14} {advice}")
+
+    def _print(self, text):
+        if not self.quiet:
+            print(text)
 
 
 def run(arguments) -> int:
     """Prints what was found; 1 if something that a compile needs is missing."""
-    report = _Report()
+    report = _Report(quiet=arguments.json)
     _package(report)
     ran = False
     if report.well:
         compiler = _daemon(report, arguments)
         if compiler is not None and _capabilities(report, compiler):
             ran = _try(report, compiler)
-    if not report.well:
-        print("something is missing: see the lines marked !")
-        return 1
-    print("kernels compile and run here" if ran else "nothing is missing; no kernel was tried")
-    return 0
+    if arguments.json:
+        print(json.dumps({**report.sections, "missing": report.missing, "ran": ran}, indent=2))
+    elif not report.well:
+        print(paint.bad("something is missing: see the lines marked !", sys.stdout))
+    else:
+        verdict = "kernels compile and run here" if ran else "nothing is missing; no kernel was tried"
+        print(paint.good(verdict, sys.stdout))
+    return 0 if report.well else 1
 
 
 def _package(report):
     from .. import __file__ as place
     from .. import __version__
 
-    print("package")
+    report.section("package")
     report.fact("intent", f"{__version__}, {os.path.dirname(place)}")
     report.fact("python", f"{platform.python_version()}, {sys.executable}")
     for name in NEEDED:
@@ -91,7 +112,7 @@ def _daemon(report, arguments):
     from .. import embedded
     from ..client import Compiler
 
-    print("daemon")
+    report.section("daemon")
     address = arguments.compiler or os.environ.get("INTENT_COMPILER")
     if address:
         report.fact("address", f"{address} ({'--compiler' if arguments.compiler else 'INTENT_COMPILER'})")
@@ -157,7 +178,7 @@ def _try(report, compiler) -> bool:
     scope: dict = {"I": intent.language}
     exec(TRIAL, scope)
     kernel = intent.kernel(scope["trial"], source=TRIAL)
-    print("trial")
+    report.section("trial")
     for target in (intent.InterpreterTarget(), intent.CpuTarget()):
         try:
             artifact = intent.compile(kernel, compiler=compiler, target=target)

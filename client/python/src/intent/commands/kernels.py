@@ -87,7 +87,8 @@ def _value(name: str, kind: type, text: str):
 
 
 def target(name: str):
-    """The target of a name: "interp", an architecture such as "sm_90a", otherwise a CPU."""
-    if name == "interp":
-        return InterpreterTarget()
+    """The target of a name: "interp", with "+check" and "+laws" too, an architecture such as "sm_90a", otherwise a CPU."""
+    base, *modes = name.split("+")
+    if base == "interp" and set(modes) <= {"check", "laws"}:
+        return InterpreterTarget(check="check" in modes, laws="laws" in modes)
     return CudaTarget(name) if name.startswith("sm_") else CpuTarget(name)

@@ -309,7 +309,6 @@ def assign(state, target, value, node):
     if isinstance(target, ast.Name):
         if target.id == "_" and not state.frame.loads["_"]:
             return  # unpacked to be dropped
-        _check_rebinding(state, target.id, node)
         state.at(node)
         state.frame.env[target.id] = state.settle(value)
     elif isinstance(target, ast.Subscript):
@@ -319,20 +318,6 @@ def assign(state, target, value, node):
         _destructure(state, target, value, node)
     else:
         state.fail("E0802", "a field cannot be assigned; make a new record with I.record", target)
-
-
-def _check_rebinding(state, name, node):
-    """An Out view of which a body uses nothing but the name, to give it away, is never written."""
-    held = state.frame.env.get(name)
-    if any(held is view for view in state.views) and not state.frame.loads[name]:
-        described = state.describe(held)
-        if described.startswith("view<out"):
-            state.fail(
-                "E0204",
-                f"{name!r} is {described}, and `{name} = ...` would give the name to something else and write nothing; "
-                f"a write has an index: {name}[:] = ..., at rank 0 {name}[()] = ...",
-                node,
-            )
 
 
 def _destructure(state, target, value, node):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import CompileError, Diagnostic, Note
-from . import signature, statements
+from ..errors import CompileError, Diagnostic, IntentWarning, Note
+from . import signature, statements, syntax
 from .origins import Origins
 from .state import Abort, Failure, Frame, NeedBinding, State
 
@@ -158,9 +159,22 @@ def _trace(kernel, fixed):
     definitions.update({value: None for _, _, value in state.read if hasattr(value, "source_line")})
     if program is None:
         raise CompileError(_diagnostics(state, list(definitions)))
+    _warn_of_unwritten(state, tree, parameters)
     return Trace(
         program, program.module, program.source_map, tuple(parameters), tuple(definitions)
     ), state.read
+
+
+def _warn_of_unwritten(state, tree, parameters):
+    """Nothing writes an Out view of which a kernel uses at most the name, to give it to something else."""
+    bound = syntax.assigned(tree.body)
+    for p in parameters:
+        if p.access == "Out" and not state.frames[0].loads[p.name]:
+            place = bound.get(p.name, p.node)
+            given_away = f": `{p.name} = ...` gives the name to something else" if p.name in bound else ""
+            write = f"{p.name}[{', '.join(':' * len(p.shape)) or '()'}] = ..."
+            message = f"nothing writes the Out view {p.name!r}{given_away}; a write has an index, {write}"
+            warnings.warn_explicit(message, IntentWarning, state.kernel.file, place.lineno)
 
 
 def _diagnostics(state, definitions) -> list:
