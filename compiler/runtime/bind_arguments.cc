@@ -70,10 +70,9 @@ class Binder {
  public:
   Binder(const Manifest& manifest, const std::vector<BoundAllocation>& allocations,
          const google::protobuf::RepeatedPtrField<Argument>& arguments)
-      : manifest_(manifest),
-        allocations_(allocations),
-        arguments_(arguments),
-        symbols_(manifest.symbol_count()) {}
+      : manifest_(manifest), allocations_(allocations), arguments_(arguments) {
+    call_.symbols.resize(manifest.symbol_count());
+  }
 
   std::variant<BoundCall, RunError> Run() {
     if (arguments_.size() != manifest_.parameters_size()) {
@@ -142,6 +141,7 @@ class Binder {
     call_.strides.emplace_back(view.strides().begin(), view.strides().end());
     call_.views.push_back({allocation->data + offset, call_.extents.back().data(),
                            call_.strides.back().data(), reach->low, reach->high});
+    call_.places.push_back(view_positions_.size());
     view_positions_.push_back(position);
     return std::nullopt;
   }
@@ -161,6 +161,7 @@ class Binder {
       return BadArgument(position, absl::StrCat("a ", parameter.dtype(), " has ", width,
                                                 " bits, the argument has more"));
     }
+    call_.places.push_back(call_.scalars.size());
     call_.scalars.push_back(bits);
     return std::nullopt;
   }
@@ -193,10 +194,10 @@ class Binder {
     } else if (axis.extent_case() == compile::v1::Axis::kConstant) {
       expected = axis.constant();
     } else {
-      if (axis.symbol() >= symbols_.size()) {
+      if (axis.symbol() >= call_.symbols.size()) {
         return BadArgument(position, "the manifest names an unknown symbol");
       }
-      std::optional<int64_t>& symbol = symbols_[axis.symbol()];
+      std::optional<int64_t>& symbol = call_.symbols[axis.symbol()];
       if (!symbol.has_value()) symbol = found;
       expected = symbol;
     }
@@ -230,9 +231,10 @@ class Binder {
         const char* r_data = static_cast<const char*>(r.data);
         if (l.low == l.high || r.low == r.high) continue;
         if (l_data + l.high <= r_data + r.low || r_data + r.high <= l_data + l.low) continue;
-        RunError error = Problem(RunError::KIND_BAD_OVERLAP, view_positions_[left.noalias() ? a : b],
-                                 absl::StrCat("a noalias view overlaps parameter ",
-                                              view_positions_[left.noalias() ? b : a]));
+        RunError error =
+            Problem(RunError::KIND_BAD_OVERLAP, view_positions_[left.noalias() ? a : b],
+                    absl::StrCat("a noalias view overlaps parameter ",
+                                 view_positions_[left.noalias() ? b : a]));
         error.set_code("E1117");  // as in compiler/interp/errors.def
         return error;
       }
@@ -241,44 +243,25 @@ class Binder {
   }
 
   std::optional<int64_t> EvaluateHere(const compile::v1::Program& program) const {
-    return Evaluate(program, [this](const Instruction& instruction) { return Leaf(instruction); });
-  }
-
-  std::optional<int64_t> Leaf(const Instruction& instruction) const {
-    const uint32_t index = instruction.index();
-    if (instruction.opcode() == Instruction::OPCODE_SYMBOL) {
-      return index < symbols_.size() ? symbols_[index] : std::nullopt;
-    }
-    if (index >= static_cast<uint32_t>(arguments_.size())) return std::nullopt;
-    const Argument& argument = arguments_[index];
-    if (instruction.opcode() == Instruction::OPCODE_SCALAR) {
-      return ScalarValue(manifest_.parameters(index), argument);
-    }
-    if (!argument.has_view()) return std::nullopt;
-    const auto& numbers = instruction.opcode() == Instruction::OPCODE_EXTENT
-                              ? argument.view().extents()
-                              : argument.view().strides();
-    if (instruction.axis() >= static_cast<uint32_t>(numbers.size())) return std::nullopt;
-    return numbers[instruction.axis()];
-  }
-
-  static std::optional<int64_t> ScalarValue(const Parameter& parameter, const Argument& argument) {
-    if (!parameter.has_scalar()) return std::nullopt;
-    const std::optional<DType> dtype = DTypeFromName(parameter.scalar().dtype());
-    if (!dtype.has_value() || !(IsInteger(*dtype) || *dtype == DType::kBool)) return std::nullopt;
-    const uint64_t bits = argument.scalar_bits();
-    if (!IsSignedInteger(*dtype)) return static_cast<int64_t>(bits);
-    const int unused = 64 - BitWidth(*dtype);
-    return static_cast<int64_t>(bits << unused) >> unused;
+    return Evaluate(program, [this](const Instruction& instruction) {
+      return LeafValue(manifest_, call_, instruction);
+    });
   }
 
   const Manifest& manifest_;
   const std::vector<BoundAllocation>& allocations_;
   const google::protobuf::RepeatedPtrField<Argument>& arguments_;
-  std::vector<std::optional<int64_t>> symbols_;
   std::vector<int> view_positions_;
   BoundCall call_;
 };
+
+std::optional<int64_t> ScalarValue(const std::string& name, uint64_t bits) {
+  const std::optional<DType> dtype = DTypeFromName(name);
+  if (!dtype.has_value() || !(IsInteger(*dtype) || *dtype == DType::kBool)) return std::nullopt;
+  if (!IsSignedInteger(*dtype)) return static_cast<int64_t>(bits);
+  const int unused = 64 - BitWidth(*dtype);
+  return static_cast<int64_t>(bits << unused) >> unused;
+}
 
 RunError::Kind KindOf(int32_t status) {
   switch (status) {
@@ -331,6 +314,27 @@ std::variant<BoundCall, RunError> Bind(
     const Manifest& manifest, const std::vector<BoundAllocation>& allocations,
     const google::protobuf::RepeatedPtrField<Argument>& arguments) {
   return Binder(manifest, allocations, arguments).Run();
+}
+
+std::optional<int64_t> LeafValue(const Manifest& manifest, const BoundCall& call,
+                                 const Instruction& instruction) {
+  const uint32_t index = instruction.index();
+  if (instruction.opcode() == Instruction::OPCODE_SYMBOL) {
+    return index < call.symbols.size() ? call.symbols[index] : std::nullopt;
+  }
+  if (index >= call.places.size()) return std::nullopt;
+  const Parameter& parameter = manifest.parameters(static_cast<int>(index));
+  const size_t place = call.places[index];
+  if (instruction.opcode() == Instruction::OPCODE_SCALAR) {
+    if (!parameter.has_scalar()) return std::nullopt;
+    return ScalarValue(parameter.scalar().dtype(), call.scalars[place]);
+  }
+  if (!parameter.has_view()) return std::nullopt;
+  const std::vector<int64_t>& numbers = instruction.opcode() == Instruction::OPCODE_EXTENT
+                                            ? call.extents[place]
+                                            : call.strides[place];
+  if (instruction.axis() >= numbers.size()) return std::nullopt;
+  return numbers[instruction.axis()];
 }
 
 RunError ToRunError(const intent_error& error, const Manifest& manifest) {

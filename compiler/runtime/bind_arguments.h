@@ -37,11 +37,18 @@ class BoundCall {
   std::vector<intent_view> views;                      // one per view parameter
   std::vector<uint64_t> scalars;                       // one per scalar parameter
   std::vector<std::vector<int64_t>> extents, strides;  // by view
+  std::vector<std::optional<int64_t>> symbols;         // shape symbols; unset: no axis names it
+  std::vector<size_t> places;  // by parameter: its position in `views` or `scalars`
 };
 
 std::variant<BoundCall, execute::v1::RunError> Bind(
     const compile::v1::Manifest& manifest, const std::vector<BoundAllocation>& allocations,
     const google::protobuf::RepeatedPtrField<execute::v1::Argument>& arguments);
+
+// What a SYMBOL, EXTENT, STRIDE or SCALAR instruction of the manifest's programs stands for in a
+// call; nullopt when there is no such thing.
+std::optional<int64_t> LeafValue(const compile::v1::Manifest& manifest, const BoundCall& call,
+                                 const compile::v1::Instruction& instruction);
 
 // What an entry reported, by the parameters' positions in the signature.
 execute::v1::RunError ToRunError(const intent_error& error, const compile::v1::Manifest& manifest);
