@@ -12,7 +12,7 @@ debian_packages=(
   g++ cmake ninja-build ccache ca-certificates
   # Libraries.
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
-  llvm-19-dev libspdlog-dev libcli11-dev libssl-dev
+  llvm-19-dev liblld-19-dev libspdlog-dev libcli11-dev libssl-dev
   # Libraries that LLVM's CMake configuration looks for.
   zlib1g-dev libzstd-dev libxml2-dev libedit-dev libffi-dev libcurl4-openssl-dev
   # Tests; libmpfr computes the reference values of mathematical functions.

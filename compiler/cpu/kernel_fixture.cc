@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 
+#include "compiler/cpu/link_shared_object.h"
 #include "compiler/ir/dtype.h"
 #include "compiler/tile/parse.h"
 #include "compiler/tile/tile_interp.h"
@@ -154,11 +155,17 @@ Outcome RunCompiled(const tile::Program& program, const std::vector<ViewArgument
   const auto object = EmitObject(program, *ParseTarget(target), options);
   EXPECT_TRUE(object.ok()) << object.status();
   if (!object.ok()) return {};
-  const auto kernel = LoadObject(object->object, object->entry_symbol);
+  const auto kernel = LinkAndLoad(*object);
   EXPECT_TRUE(kernel.ok()) << kernel.status();
   if (!kernel.ok()) return {};
   Call call(program, views, scalars, runtime, cancel);
   return call.Finish((*kernel)->entry()(&call.call));
+}
+
+absl::StatusOr<std::unique_ptr<LoadedKernel>> LinkAndLoad(const CpuObject& object) {
+  const auto linked = LinkSharedObject(object.object, HostTarget(), object.entry_symbol);
+  if (!linked.ok()) return linked.status();
+  return LoadSharedObject(*linked, object.entry_symbol);
 }
 
 std::vector<std::string> RunnableTargets() {

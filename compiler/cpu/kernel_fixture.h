@@ -5,6 +5,7 @@
 // compared too, so that a stray write shows.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,9 @@ Outcome RunCompiled(const tile::Program& program, const std::vector<ViewArgument
                     const std::vector<uint64_t>& scalars = {}, const std::string& target = "native",
                     int opt_level = 2, const intent_runtime& runtime = SerialRuntime(),
                     int32_t cancel = 0);
+
+// An object for this host, linked and loaded.
+absl::StatusOr<std::unique_ptr<LoadedKernel>> LinkAndLoad(const CpuObject& object);
 
 // The CPU targets that this host can run.
 std::vector<std::string> RunnableTargets();

@@ -1,11 +1,16 @@
 #pragma once
 
-// Objects of the CPU back end become callable code in this process (ORC, JITLink). One LLJIT serves
-// the process; each object has a JITDylib of its own, removed with its LoadedKernel. Undefined
-// symbols resolve against the allowlist of imports.h and nothing else: never against the process.
+// Shared objects of link_shared_object.h become callable code in this process, without a linker,
+// without LLVM and without the system's dynamic loader: nothing of the object runs before its entry
+// is called, and its imports resolve against the allowlist of imports.h and nothing else. What the
+// system's loader would do beyond that (libraries needed by name, initialisers, thread-local
+// storage) makes an object invalid here.
 //
-// Thread-safe. The caller has checked that this host may run the object (MissingOnHost).
+// Any bytes give a kernel or a status; the code itself is trusted by the caller, who has checked
+// that this host may run it (MissingOnHost) and who made it. Thread-safe. Code stays mapped after a
+// fork.
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,16 +20,28 @@
 
 namespace intent::cpu {
 
-// Owns the mapped code. Must outlive every call of its entry.
+// Owns the mapped code, no page of which is writable. Must outlive every call of its entry.
 class LoadedKernel {
  public:
-  virtual ~LoadedKernel() = default;
-  virtual intent_entry entry() const = 0;
+  ~LoadedKernel();
+  LoadedKernel(const LoadedKernel&) = delete;
+  LoadedKernel& operator=(const LoadedKernel&) = delete;
+
+  intent_entry entry() const { return entry_; }
+
+ private:
+  friend absl::StatusOr<std::unique_ptr<LoadedKernel>> LoadSharedObject(std::string_view,
+                                                                        const std::string&);
+  LoadedKernel() = default;
+
+  char* image_ = nullptr;
+  size_t size_ = 0;
+  intent_entry entry_ = nullptr;
 };
 
-// kInvalidArgument: not an object for this host, or without that symbol, or with imports beyond the
-// allowlist. kResourceExhausted: no memory for code.
-absl::StatusOr<std::unique_ptr<LoadedKernel>> LoadObject(std::string_view object,
-                                                         const std::string& entry_symbol);
+// kInvalidArgument: not a shared object for this host, without that symbol, or with imports beyond
+// the allowlist. kResourceExhausted: no memory for code.
+absl::StatusOr<std::unique_ptr<LoadedKernel>> LoadSharedObject(std::string_view object,
+                                                               const std::string& entry_symbol);
 
 }  // namespace intent::cpu

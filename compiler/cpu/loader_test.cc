@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <random>
 #include <set>
+#include <thread>
 
 #include "compiler/cpu/imports.h"
 #include "compiler/cpu/kernel_fixture.h"
+#include "compiler/cpu/link_shared_object.h"
 #include "compiler/cpu/pointwise_sweep.h"
 #include "compiler/ir/module.h"
 #include "compiler/numerics/loops.h"
@@ -16,8 +19,8 @@
 namespace intent::cpu {
 namespace {
 
-// Names of an object's undefined symbols.
-std::set<std::string> Imports(const std::string& object) {
+// Names of the undefined symbols of an object, or of a shared object.
+std::set<std::string> Imports(const std::string& object, Elf64_Word table = SHT_SYMTAB) {
   const auto at = [&](size_t offset) { return object.data() + offset; };
   Elf64_Ehdr header;
   std::memcpy(&header, at(0), sizeof(header));
@@ -25,7 +28,7 @@ std::set<std::string> Imports(const std::string& object) {
   std::memcpy(sections.data(), at(header.e_shoff), sizeof(Elf64_Shdr) * header.e_shnum);
   std::set<std::string> names;
   for (const Elf64_Shdr& section : sections) {
-    if (section.sh_type != SHT_SYMTAB) continue;
+    if (section.sh_type != table) continue;
     for (size_t i = 0; i < section.sh_size / sizeof(Elf64_Sym); ++i) {
       Elf64_Sym symbol;
       std::memcpy(&symbol, at(section.sh_offset + i * sizeof(symbol)), sizeof(symbol));
@@ -134,49 +137,135 @@ constexpr char kStoreOne[] = R"(tile {
   store(%m, %z, %one) {stride=1}
 })";
 
+TEST(LoaderTest, SharedObjectsOfEveryTargetImportTheSame) {
+  for (const char* target : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "aarch64+lse"}) {
+    const std::string object = ObjectOf(Tempting("f64", 1), target, 2);
+    const auto linked = LinkSharedObject(object, *ParseTarget(target), "intent_kernel");
+    ASSERT_TRUE(linked.ok()) << target << ": " << linked.status();
+    EXPECT_EQ(Imports(*linked, SHT_DYNSYM), Imports(object)) << target;
+    EXPECT_FALSE(Imports(object).empty()) << target;
+    EXPECT_EQ(*linked, *LinkSharedObject(object, *ParseTarget(target), "intent_kernel"));
+  }
+}
+
+TEST(LinkTest, WhatCannotBeLinkedIsAStatusAndTheNextLinkWorks) {
+  const std::string object = ObjectOf(kStoreOne, "native", 1);
+  EXPECT_EQ(LinkSharedObject("not an object", HostTarget(), "intent_kernel").status().code(),
+            absl::StatusCode::kInternal);
+  const bool arm = HostTarget().base == "aarch64";
+  const Target other = *ParseTarget(arm ? "x86-64-v2" : "aarch64");
+  EXPECT_FALSE(LinkSharedObject(object, other, "intent_kernel").ok());
+  EXPECT_FALSE(LinkSharedObject(object, HostTarget(), "no_such_entry").ok());
+  EXPECT_TRUE(LinkSharedObject(object, HostTarget(), "intent_kernel").ok());
+}
+
+TEST(LinkTest, ThreadsLinkAtOnce) {
+  const std::string object = ObjectOf(kStoreOne, "native", 1);
+  const std::string expected = *LinkSharedObject(object, HostTarget(), "intent_kernel");
+  std::vector<std::thread> threads;
+  std::atomic<int> equal{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 10; ++k) {
+        const auto linked = LinkSharedObject(object, HostTarget(), "intent_kernel");
+        equal += linked.ok() && *linked == expected;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(equal, 40);
+}
+
 TEST(LoaderTest, EqualProgramsGiveEqualObjects) {
   EXPECT_EQ(ObjectOf(kStoreOne, "x86-64-v3", 2), ObjectOf(kStoreOne, "x86-64-v3", 2));
   const std::string text = Tempting("f32", 16);
   EXPECT_EQ(ObjectOf(text, "x86-64-v4", 2), ObjectOf(text, "x86-64-v4", 2));
 }
 
-TEST(LoaderTest, ManyKernelsLiveAndDie) {
-  const std::string object = ObjectOf(kStoreOne, "native", 1);
-  std::vector<std::unique_ptr<LoadedKernel>> kernels;
-  for (int i = 0; i < 500; ++i) {
-    auto kernel = LoadObject(object, "intent_kernel");
-    ASSERT_TRUE(kernel.ok()) << kernel.status();
-    if (i % 2 == 0) kernels.push_back(*std::move(kernel));
-  }
+std::string SharedObjectOf(const std::string& text, const std::string& target) {
+  const auto linked =
+      LinkSharedObject(ObjectOf(text, target, 1), *ParseTarget(target), "intent_kernel");
+  EXPECT_TRUE(linked.ok()) << linked.status();
+  return linked.value_or("");
+}
+
+// Runs a kernel of one view of one i32; gives what it stored.
+int32_t StoredBy(const LoadedKernel& kernel) {
   int32_t out = 0;
   const int64_t one = 1;
   const intent_view view = {&out, &one, &one, 0, 4};
   intent_error error = {};
   const intent_call call = {&view, nullptr, &SerialRuntime(), nullptr, &error};
-  EXPECT_EQ(kernels.back()->entry()(&call), 0);
-  EXPECT_EQ(out, 1);
+  EXPECT_EQ(kernel.entry()(&call), 0);
+  return out;
 }
 
-TEST(LoaderTest, BadObjectsAreRefused) {
+TEST(LoaderTest, ManyKernelsLiveAndDie) {
+  const std::string object = SharedObjectOf(kStoreOne, "native");
+  std::vector<std::unique_ptr<LoadedKernel>> kernels;
+  for (int i = 0; i < 500; ++i) {
+    auto kernel = LoadSharedObject(object, "intent_kernel");
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    if (i % 2 == 0) kernels.push_back(*std::move(kernel));
+  }
+  EXPECT_EQ(StoredBy(*kernels.back()), 1);
+}
+
+TEST(LoaderTest, TheEntryHasASecondNameThatNoOtherKernelHas) {
   const std::string object = ObjectOf(kStoreOne, "native", 1);
-  EXPECT_EQ(LoadObject("", "intent_kernel").status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_FALSE(LoadObject("not an object at all", "intent_kernel").ok());
-  EXPECT_FALSE(LoadObject(object.substr(0, 100), "intent_kernel").ok());
-  EXPECT_FALSE(LoadObject(object, "another_name").ok());
+  const auto linked = LinkSharedObject(object, HostTarget(), "intent_kernel");
+  ASSERT_TRUE(linked.ok()) << linked.status();
+  const std::string unique = UniqueSymbol(object, "intent_kernel");
+  const auto kernel = LoadSharedObject(*linked, unique);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  EXPECT_EQ(StoredBy(**kernel), 1);
+  EXPECT_NE(unique, UniqueSymbol(ObjectOf(Tempting("f32", 1), "native", 1), "intent_kernel"));
+}
+
+TEST(LoaderTest, OtherThingsAreRefused) {
+  const std::string object = SharedObjectOf(kStoreOne, "native");
+  const auto load = [](const std::string& bytes, const char* entry = "intent_kernel") {
+    return LoadSharedObject(bytes, entry).status().code();
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(load(""), kInvalid);
+  EXPECT_EQ(load("not an object at all"), kInvalid);
+  EXPECT_EQ(load(object.substr(0, 100)), kInvalid);
+  EXPECT_EQ(load(object, "another_name"), kInvalid);
+  EXPECT_EQ(load(ObjectOf(kStoreOne, "native", 1)), kInvalid) << "not linked";
   const bool arm = HostTarget().base == "aarch64";
-  EXPECT_FALSE(
-      LoadObject(ObjectOf(kStoreOne, arm ? "x86-64-v2" : "aarch64", 1), "intent_kernel").ok());
-  EXPECT_TRUE(LoadObject(object, "intent_kernel").ok());
+  EXPECT_EQ(load(SharedObjectOf(kStoreOne, arm ? "x86-64-v2" : "aarch64")), kInvalid);
+  EXPECT_EQ(load(object), absl::StatusCode::kOk);
 }
 
 TEST(LoaderTest, SymbolsOfTheProcessStayOutOfReach) {
-  std::string object = ObjectOf(Tempting("f64", 1), "native", 1);
-  ASSERT_TRUE(LoadObject(object, "intent_kernel").ok());
+  std::string object = SharedObjectOf(Tempting("f64", 1), "native");
+  ASSERT_TRUE(LoadSharedObject(object, "intent_kernel").ok());
   // Renames an import to another function of libc.
-  const size_t at = object.find(std::string("erfc\0", 5));
+  const size_t at = object.find(std::string("\0erfc\0", 6));
   ASSERT_NE(at, std::string::npos);
-  object.replace(at, 4, "puts");
-  EXPECT_FALSE(LoadObject(object, "intent_kernel").ok());
+  object.replace(at + 1, 4, "puts");
+  EXPECT_THAT(LoadSharedObject(object, "intent_kernel").status().message(),
+              testing::HasSubstr("imports puts"));
+}
+
+// What is damaged is refused or loaded, but hurts nobody; its code is not run.
+TEST(LoaderTest, DamagedObjectsHurtNobody) {
+  const std::string object = SharedObjectOf(Tempting("f64", 1), "native");
+  std::mt19937_64 random(1);
+  int refused = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string damaged = object;
+    const int changes = 1 + static_cast<int>(random() % 4);
+    for (int i = 0; i < changes; ++i) {
+      // Headers and tables are more likely to be hit than code.
+      const size_t within = random() % 2 == 0 ? 0x400 : damaged.size();
+      damaged[random() % within] = static_cast<char>(random());
+    }
+    if (round % 8 == 0) damaged.resize(random() % damaged.size());
+    refused += !LoadSharedObject(damaged, "intent_kernel").ok();
+  }
+  EXPECT_GT(refused, 1000);
 }
 
 TEST(EmitTest, CancelEndsTheCompile) {

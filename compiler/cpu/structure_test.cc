@@ -299,7 +299,7 @@ TEST(StructureTest, OverlapIsByBytes) {
   })");
   const auto object = EmitObject(*program, HostTarget(), {});
   ASSERT_TRUE(object.ok()) << object.status();
-  const auto kernel = LoadObject(object->object, object->entry_symbol);
+  const auto kernel = LinkAndLoad(*object);
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   std::vector<float> data(100);
   const auto classify = [&](int64_t at, int64_t n, int64_t stride, int64_t at2, int64_t n2,
@@ -342,7 +342,7 @@ TEST(StructureTest, TheFloatEnvironmentIsOursAndRestored) {
                                            Contiguous(BytesOf(tiny), 4)};
   const Outcome expected = RunCompiled(*program, views, {BitsOf(1.5f)});
   const auto object = EmitObject(*program, HostTarget(), {});
-  const auto kernel = LoadObject(object->object, object->entry_symbol);
+  const auto kernel = LinkAndLoad(*object);
   std::vector<float> out = tiny;
   const int64_t extent = 9, stride = 1;
   const intent_view raw[] = {{tiny.data(), &extent, &stride, 0, 36},

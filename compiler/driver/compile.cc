@@ -1,6 +1,7 @@
 #include "compiler/driver/compile.h"
 
 #include "compiler/cpu/emit.h"
+#include "compiler/cpu/link_shared_object.h"
 #include "compiler/driver/manifest.h"
 #include "compiler/driver/pass_runner.h"
 #include "compiler/driver/report.h"
@@ -141,10 +142,21 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
   passes.AddTime("llvm_ir", object.ir_nanoseconds);
   passes.AddTime("llvm_passes", object.passes_nanoseconds);
   passes.AddTime("llvm_codegen", object.codegen_nanoseconds);
+  // The same code for whoever has no linker: a loader maps it, a C program links it.
+  std::string shared_object;
+  status = passes.Run("link", [&] {
+    absl::StatusOr<std::string> linked =
+        cpu::LinkSharedObject(object.object, input.target, kEntrySymbol);
+    if (!linked.ok()) return linked.status();
+    shared_object = *std::move(linked);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
 
   const Report report = CompileReport(module, input, lowering, lowered);
   artifact.manifest = MakeManifest(module, input.target, kEntrySymbol, report);
   artifact.payloads.emplace_back("object", std::move(object.object));
+  artifact.payloads.emplace_back("shared_object", std::move(shared_object));
   artifact.payloads.emplace_back("kir", std::move(prepared.canonical_kir));
   artifact.payloads.emplace_back("report", ToString(report));
   if (input.options.keep_source) {

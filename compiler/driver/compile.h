@@ -60,7 +60,7 @@ struct Prepared {
 struct CompiledArtifact {
   std::string manifest;
   std::vector<std::pair<std::string, std::string>>
-      payloads;  // "object", "kir", "report", "tile", "llvm", "passes"
+      payloads;  // "object", "shared_object", "kir", "report", "tile", "llvm", "passes"
   std::vector<StageTime> times;
 };
 

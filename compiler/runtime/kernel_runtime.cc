@@ -1,6 +1,6 @@
 #include "compiler/runtime/kernel_runtime.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "compiler/runtime/float_environment.h"
 
@@ -23,8 +23,13 @@ struct KernelRuntime::Table {
   int max_threads;
 };
 
-KernelRuntime::KernelRuntime(int threads, int64_t arena_bytes) : pool_(std::max(threads, 1)) {
-  for (int i = 0; i < pool_.threads(); ++i) {
+KernelRuntime::KernelRuntime(int threads, int64_t arena_bytes)
+    : KernelRuntime(std::make_shared<ThreadPool>(threads), arena_bytes) {}
+
+KernelRuntime::KernelRuntime(std::shared_ptr<ThreadPool> pool, int64_t arena_bytes,
+                             ScratchBetweenCalls scratch)
+    : pool_(std::move(pool)), scratch_(scratch) {
+  for (int i = 0; i < pool_->threads(); ++i) {
     arenas_.push_back(std::make_unique<ScratchArena>(arena_bytes));
   }
 }
@@ -41,7 +46,13 @@ int32_t KernelRuntime::Run(intent_entry entry, const Call& call, intent_error* e
     status = entry(&view);
     thread_arena = nullptr;
   }
-  for (const std::unique_ptr<ScratchArena>& arena : arenas_) arena->Clear();
+  for (const std::unique_ptr<ScratchArena>& arena : arenas_) {
+    if (scratch_ == ScratchBetweenCalls::kCleared) {
+      arena->Clear();
+    } else {
+      arena->Trim();
+    }
+  }
   if (status != INTENT_OK && error->status == INTENT_OK) {
     *error = {status, 0xffffffffu, -1, -1, 0, 0};
   }
@@ -52,7 +63,7 @@ int32_t KernelRuntime::ParallelFor(const intent_call* call, intent_task task, vo
                                    int64_t begin, int64_t end, int64_t grain) {
   const auto* table = reinterpret_cast<const Table*>(call->runtime);
   KernelRuntime& runtime = *table->runtime;
-  return runtime.pool_.ParallelFor(
+  return runtime.pool_->ParallelFor(
       begin, end, grain, table->max_threads, [&](int thread, int64_t from, int64_t to) -> int32_t {
         if (call->cancel != nullptr && *call->cancel != 0) return INTENT_CANCELLED;
         const FloatEnvironment environment;

@@ -3,9 +3,9 @@
 // KernelRuntime: what a CPU artifact's entry is given to run with (intent_call.h): threads, scratch
 // memory and a floating-point environment.
 //
-// One KernelRuntime serves one call at a time; executors and clients keep one. Between calls all
-// scratch memory is cleared. The caller has checked the arguments against the manifest
-// (bind_arguments.h).
+// One KernelRuntime serves one call at a time. Several may share a pool: the threads serve one
+// call's loop, and the loops of the others run on their own callers (process_runtime.h). The caller
+// has checked the arguments against the manifest (bind_arguments.h).
 
 #include <cstdint>
 #include <memory>
@@ -17,9 +17,17 @@
 
 namespace intent {
 
+// What becomes of scratch memory when a call has ended.
+enum class ScratchBetweenCalls : uint8_t {
+  kCleared,  // zero for the next caller, who may be somebody else
+  kKept,     // all calls are of one user: as it is
+};
+
 class KernelRuntime {
  public:
   // `arena_bytes` bounds the scratch memory of each thread.
+  KernelRuntime(std::shared_ptr<ThreadPool> pool, int64_t arena_bytes,
+                ScratchBetweenCalls scratch = ScratchBetweenCalls::kCleared);
   KernelRuntime(int threads, int64_t arena_bytes);
 
   struct Call {
@@ -43,7 +51,8 @@ class KernelRuntime {
   static void ArenaRelease(void* arena, int64_t mark);
   static void* ThreadArena(const intent_call* call);
 
-  ThreadPool pool_;
+  const std::shared_ptr<ThreadPool> pool_;
+  const ScratchBetweenCalls scratch_;
   std::vector<std::unique_ptr<ScratchArena>> arenas_;  // by thread
 };
 

@@ -16,12 +16,16 @@ constexpr int64_t kKeptBytes = 32 << 20;
 }  // namespace
 
 ScratchArena::ScratchArena(int64_t limit_bytes)
-    : limit_(std::max<int64_t>(limit_bytes, kPage) / kPage * kPage) {
+    : limit_(std::max<int64_t>(limit_bytes, kPage) / kPage * kPage) {}
+
+bool ScratchArena::Reserve() {
   void* base = mmap(nullptr, limit_, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  base_ = base == MAP_FAILED ? nullptr : static_cast<char*>(base);
+  if (base == MAP_FAILED) return false;
+  base_ = static_cast<char*>(base);
   // Advice only: where large pages are off, small ones serve.
-  if (base_ != nullptr) madvise(base_, limit_, MADV_HUGEPAGE);
+  madvise(base_, limit_, MADV_HUGEPAGE);
+  return true;
 }
 
 ScratchArena::~ScratchArena() {
@@ -29,7 +33,8 @@ ScratchArena::~ScratchArena() {
 }
 
 void* ScratchArena::Allocate(int64_t bytes) {
-  if (base_ == nullptr || bytes < 0 || bytes > limit_ - used_) return nullptr;
+  if (bytes < 0 || bytes > limit_ - used_) return nullptr;
+  if (base_ == nullptr && !Reserve()) return nullptr;
   const int64_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   char* memory = base_ + used_;
   used_ = std::min(used_ + rounded, limit_);
@@ -40,6 +45,10 @@ void* ScratchArena::Allocate(int64_t bytes) {
 void ScratchArena::Clear() {
   if (peak_ == 0) return;
   std::memset(base_, 0, std::min(peak_, kKeptBytes));
+  Trim();
+}
+
+void ScratchArena::Trim() {
   if (peak_ > kKeptBytes) {
     const int64_t end = (peak_ + kPage - 1) / kPage * kPage;
     madvise(base_ + kKeptBytes, end - kKeptBytes, MADV_DONTNEED);

@@ -58,9 +58,7 @@ struct ThreadPool::Loop {
   }
 };
 
-ThreadPool::ThreadPool(int threads) {
-  for (int i = 1; i < threads; ++i) helpers_.emplace_back([this, i] { Help(i); });
-}
+ThreadPool::ThreadPool(int threads) : threads_(std::max(threads, 1)) {}
 
 ThreadPool::~ThreadPool() {
   {
@@ -82,6 +80,9 @@ int32_t ThreadPool::ParallelFor(int64_t begin, int64_t end, int64_t grain, int m
   std::unique_lock caller(caller_, std::defer_lock);
   if (in_chunk || wanted == 1 || size <= least || !caller.try_lock()) {
     return chunk(current_thread, begin, end);
+  }
+  for (int i = static_cast<int>(helpers_.size()) + 1; i < threads_; ++i) {
+    helpers_.emplace_back([this, i] { Help(i); });
   }
   const uint64_t parts = static_cast<uint64_t>(wanted) * kChunksPerThread;
   const uint64_t chunk_size = std::max(least, size / parts + (size % parts != 0));

@@ -6,7 +6,8 @@
 // them, so uneven chunks balance. A loop inside a chunk, or a second caller while the pool is busy,
 // runs serially on its own thread: there is nothing to wait for and nothing to deadlock on.
 // Between two loops that follow closely, threads spin for some tens of microseconds: a wake-up by
-// the kernel costs as much as a small loop. Thread-safe.
+// the kernel costs as much as a small loop. Threads are started by the first loop that is shared.
+// Thread-safe. A pool that a fork leaves behind in the child has no threads there: make another.
 
 #include <atomic>
 #include <condition_variable>
@@ -32,7 +33,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int threads() const { return static_cast<int>(helpers_.size()) + 1; }
+  int threads() const { return threads_; }
 
   // At most `max_threads` threads (0: all) in chunks of at least `grain`. Returns the first nonzero
   // result. All chunks have ended when it returns.
@@ -47,6 +48,7 @@ class ThreadPool {
 
   void Help(int thread);
 
+  const int threads_;  // with the caller
   std::mutex caller_;  // who may use the helpers; order: before mutex_
   std::mutex mutex_;
   std::condition_variable work_;
@@ -57,7 +59,7 @@ class ThreadPool {
   std::atomic<uint64_t> generation_{0};
   std::atomic<int> working_{0};
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> helpers_;
+  std::vector<std::thread> helpers_;  // grows under caller_
 };
 
 }  // namespace intent

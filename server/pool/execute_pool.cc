@@ -13,12 +13,12 @@ namespace {
 using worker::v1::FromWorker;
 using worker::v1::ToWorker;
 
-// What an executor loads of an artifact: the object, or the interpreter's KIR.
+// What an executor loads of an artifact: the shared object, or the interpreter's KIR.
 worker::v1::Load LoadOf(const std::string& id, const cache::Entry& artifact) {
   worker::v1::Load load;
   load.set_artifact_id(id);
   load.set_manifest(std::string(artifact.Find("manifest").value_or("")));
-  std::optional<std::string_view> code = artifact.Find("object");
+  std::optional<std::string_view> code = artifact.Find("shared_object");
   if (!code.has_value()) code = artifact.Find("kir");
   load.set_code(std::string(code.value_or("")));
   return load;

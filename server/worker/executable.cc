@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<Executable>> MakeExecutable(const std::string& ma
                                                       ": it lacks ", missing));
   }
   absl::StatusOr<std::unique_ptr<cpu::LoadedKernel>> kernel =
-      cpu::LoadObject(code, parsed.entry_symbol());
+      cpu::LoadSharedObject(code, parsed.entry_symbol());
   if (!kernel.ok()) return kernel.status();
   return std::make_unique<NativeExecutable>(std::move(parsed), *std::move(kernel));
 }

@@ -1,4 +1,4 @@
-// The Python module bench_core: runs a compiled object in this process on NumPy memory, so that a
+// The Python module bench_core: runs a shared object in this process on NumPy memory, so that a
 // benchmark measures the kernel and not the way to it. For benchmarks only: it trusts its caller.
 
 #include <nanobind/nanobind.h>
@@ -23,7 +23,7 @@ class Kernel {
  public:
   Kernel(nb::bytes object, const std::string& entry, int threads)
       : runtime_(threads, int64_t{1} << 32) {
-    auto loaded = intent::cpu::LoadObject({object.c_str(), object.size()}, entry);
+    auto loaded = intent::cpu::LoadSharedObject({object.c_str(), object.size()}, entry);
     if (!loaded.ok()) throw std::runtime_error(std::string(loaded.status().message()));
     kernel_ = *std::move(loaded);
   }

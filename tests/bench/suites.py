@@ -117,7 +117,7 @@ class Local:
 
     def __call__(self, kernel, arrays, **constexprs):
         artifact = intent.compile(kernel, compiler=self.compiler, target=intent.CpuTarget(), constexprs=constexprs)
-        local = bench_core.Kernel(bytes(artifact.object_code), "intent_kernel", self.threads)
+        local = bench_core.Kernel(artifact.payload("shared_object"), "intent_kernel", self.threads)
         local.bind(arrays, [])
 
         def run(keep=arrays):

@@ -68,7 +68,7 @@ TEST_P(WideAddress, RowsLieFurtherApartThan32BitsCount) {
       const auto object = cpu::EmitObject(
           *lowered.program, *ParseTarget(cpu::RunnableTargets().back()), cpu::EmitOptions());
       ASSERT_TRUE(object.ok()) << object.status();
-      const auto kernel = cpu::LoadObject(object->object, object->entry_symbol);
+      const auto kernel = cpu::LinkAndLoad(*object);
       ASSERT_TRUE(kernel.ok()) << kernel.status();
       // Forwards, or from the far row back to the near one.
       const bool backwards = GetParam();

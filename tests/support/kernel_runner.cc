@@ -308,7 +308,7 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
     if (library.ok()) ready.library = *std::move(library);
     return ready;
   }
-  auto kernel = cpu::LoadObject(object->object, object->entry_symbol);
+  auto kernel = cpu::LinkAndLoad(*object);
   if (!kernel.ok()) {
     ready.refusal = "load: " + std::string(kernel.status().message());
   } else {

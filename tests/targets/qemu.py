@@ -1,4 +1,4 @@
-"""AArch64 objects on this machine: linked by the cross toolchain, run by qemu-aarch64 (run_kernel.c)."""
+"""AArch64 shared objects on this machine: run by qemu-aarch64 (run_kernel.c)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = platform.machine() == "aarch64"
 COMPILER = "cc" if NATIVE else "aarch64-linux-gnu-gcc"
-LINKER = "ld" if NATIVE else "aarch64-linux-gnu-ld"
 SYSTEM = Path("/usr/aarch64-linux-gnu")  # Debian's cross libraries
-LIBRARIES = Path("/lib/aarch64-linux-gnu") if NATIVE else SYSTEM / "lib"
 EMULATOR = [] if NATIVE else ["qemu-aarch64", "-L", SYSTEM]
 SECONDS = 120  # of one call
 
@@ -22,7 +20,7 @@ STATUS = ("ok", "out_of_bounds", "bad_shape", "negative_extent", "no_memory", "c
 
 def missing() -> list[str]:
     """The programs that are needed and not there."""
-    return [name for name in (COMPILER, LINKER, *EMULATOR[:1]) if shutil.which(name) is None]
+    return [name for name in (COMPILER, *EMULATOR[:1]) if shutil.which(name) is None]
 
 
 def _check(command, text=""):
@@ -34,17 +32,9 @@ def build_runner(folder: Path) -> Path:
     """The program that calls kernels."""
     runner = folder / "run_kernel"
     source = Path(__file__).with_name("run_kernel.c")
-    _check([COMPILER, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-I", ROOT, "-o", runner, source])
+    command = [COMPILER, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-I", ROOT, "-o", runner, source]
+    _check([*command, "-Wl,--no-as-needed", "-lm"])  # kernels import from libm, and name no library
     return runner
-
-
-def link(object_code: bytes, library: Path) -> Path:
-    """A shared object of a kernel's object: nothing but libc and libm may be left undefined."""
-    relocatable = library.with_suffix(".o")
-    relocatable.write_bytes(object_code)
-    libraries = [LIBRARIES / "libc.so.6", LIBRARIES / "libm.so.6"]
-    _check([LINKER, "-shared", "-z", "defs", "-o", library, relocatable, *libraries])
-    return library
 
 
 def _padded(data: bytes) -> bytes:

@@ -7,6 +7,7 @@ import intent
 import intent.language as I
 
 EM_X86_64, EM_AARCH64 = 62, 183
+ET_REL, ET_DYN = 1, 3
 MACHINES = {
     "x86-64-v2": EM_X86_64,
     "x86-64-v3": EM_X86_64,
@@ -29,12 +30,13 @@ def compile_for(daemon):
 
 
 @pytest.mark.parametrize("target", MACHINES)
-def test_an_object_of_the_target_that_was_named(compile_for, target):
+def test_objects_of_the_target_that_was_named(compile_for, target):
     artifact = compile_for(target)
     assert artifact.target == target
-    header = artifact.object_code[:20]
-    assert header[:4] == b"\x7fELF"
-    assert int.from_bytes(header[18:20], "little") == MACHINES[target]
+    for code, kind in ((artifact.object_code, ET_REL), (artifact.payload("shared_object"), ET_DYN)):
+        assert code[:4] == b"\x7fELF"
+        assert int.from_bytes(code[16:18], "little") == kind
+        assert int.from_bytes(code[18:20], "little") == MACHINES[target]
 
 
 def test_native_is_what_the_daemons_host_has(compile_for, daemon):
