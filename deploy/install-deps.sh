@@ -3,7 +3,10 @@
 # deploy/requirements.txt) into a virtual environment at build/venv. The only place that names
 # packages. For Debian 12, as root or with sudo; quick when everything is there.
 #
-#   deploy/install-deps.sh [--bench]    --bench: also the libraries that benchmarks compare with
+#   deploy/install-deps.sh [--bench] [--bundle]
+#
+#   --bench    also the libraries that benchmarks compare with
+#   --bundle   also what deploy/bundle.sh needs; among it, in build/python-headers, headers of a later Python
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,9 +26,14 @@ debian_packages=(
   python3-dev python3-venv
 )
 
-if [ "${1:-}" = --bench ]; then
-  debian_packages+=(libdnnl2)
-fi
+bundle=''
+for argument in "$@"; do
+  case "$argument" in
+    --bench) debian_packages+=(libdnnl2) ;;
+    --bundle) debian_packages+=(patchelf zstd xz-utils pkg-config) bundle=yes ;;
+    *) sed -n '2,9p' "$0" >&2 && exit 2 ;;
+  esac
+done
 
 say() { printf '\033[1m[install]\033[0m %s\n' "$*"; }
 
@@ -69,6 +77,47 @@ if [ ${#missing[@]} -gt 0 ]; then
   apt_get install --no-install-recommends "${missing[@]}"
 else
   say "Debian packages: all there"
+fi
+
+# Where this system has its packages from.
+debian_mirror() {
+  apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' 'Label: Debian' | head -n 1
+}
+
+# The stable ABI of Python 3.12 needs headers that Debian 12 has not. Those of the next release, from the
+# same mirror, are unpacked in the build folder; nothing is installed, and apt's own lists stay as they are.
+later_python_headers() {
+  local folder mirror
+  folder=$(mktemp -d)
+  mirror=$(debian_mirror)
+  if [ -z "$mirror" ]; then
+    apt_get update
+    mirror=$(debian_mirror)
+  fi
+  mkdir -p "$folder"/{lists,cache/archives}/partial
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >"$folder/sources.list"
+  (
+    cd "$folder"
+    export APT_CONFIG=$folder/apt.conf
+    cat >apt.conf <<CONF
+Dir::Etc::SourceList "$folder/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::State::Lists "$folder/lists";
+Dir::Cache "$folder/cache";
+APT::Sandbox::User "root";
+CONF
+    apt-get -qq update
+    apt-get -qq download libpython3.13-dev
+  )
+  rm -rf build/python-headers
+  mkdir -p build/python-headers
+  dpkg -x "$folder"/libpython3.13-dev_*.deb build/python-headers
+  rm -rf build/python-headers/usr/lib "$folder"
+}
+
+if [ -n "$bundle" ] && ! compgen -G 'build/python-headers/usr/include/python3.*' >/dev/null; then
+  say "headers of a later Python"
+  later_python_headers
 fi
 
 venv=build/venv

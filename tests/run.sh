@@ -100,7 +100,7 @@ sanitized() { # preset, tests (a regular expression)
 }
 
 say "Installing what is missing"
-must ./deploy/install-deps.sh
+must ./deploy/install-deps.sh --bundle
 results=$PWD/build/results
 rm -rf "$results" && mkdir -p "$results"
 case "${1:-}" in

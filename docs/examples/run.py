@@ -2,7 +2,7 @@
 
 python docs/examples/run.py                     all of them on the CPU
 python docs/examples/run.py attention moe       some
-python docs/examples/run.py fft --target interp by the interpreter, slow and exact
+python docs/examples/run.py fft --target interp by the interpreter, slow and exact; or cuda
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import intent
 
-TARGETS = {"cpu": intent.CpuTarget, "interp": intent.InterpreterTarget}
+TARGETS = {"cpu": intent.CpuTarget, "interp": intent.InterpreterTarget, "cuda": intent.CudaTarget}
 NAMES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem != "run")
 
 

@@ -19,10 +19,15 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOCKET = "/tmp/i.sock"  # stands in documents; each run has its own
 
+# Documents whose commands run in another folder.
+BUNDLE = ROOT / "docs" / "bundle.md"  # by tests/deploy
+
 # Command, and where it is run instead.
 RUN_ELSEWHERE = {
     "./deploy/demo.sh": "suite demo",
     "./deploy/install-deps.sh": "first stage of tests/run.sh",
+    "./deploy/install-deps.sh --bundle": "first stage of tests/run.sh",
+    "./deploy/bundle.sh": "tests/deploy",
     "./tests/run.sh": "this run",
     "cmake --preset release": "second stage of tests/run.sh",
     "cmake --build --preset release": "second stage of tests/run.sh",
@@ -94,7 +99,7 @@ def workplace(tmp_path):
     subprocess.run(["rm", "-rf", run], check=True)
 
 
-RUNNABLE = [d for d in DOCUMENTS if any(c not in RUN_ELSEWHERE for c in commands(d))]
+RUNNABLE = [d for d in DOCUMENTS if d != BUNDLE and any(c not in RUN_ELSEWHERE for c in commands(d))]
 
 
 @pytest.mark.parametrize("document", RUNNABLE, ids=lambda d: d.name)

@@ -43,7 +43,7 @@ Operand ToOperand(nb::handle value) {
   }
   if (PyFloat_Check(value.ptr())) {
     literal.kind = Literal::Kind::kFloat;
-    literal.float_value = PyFloat_AS_DOUBLE(value.ptr());
+    literal.float_value = PyFloat_AsDouble(value.ptr());
     return literal;
   }
   if (nb::isinstance<Operand>(value)) return nb::cast<Operand>(value);
