@@ -11,10 +11,10 @@
 // threads that take part: those of the block, or all of the device. Every address is aligned for
 // its type.
 //
-// An integer of 16 bits takes part in swaps of its own two bytes. One of 8 bits shares the two
-// aligned bytes around it: an allocation starts at an even address and has an even number of bytes
-// that may be read and rewritten with what they hold, which every allocator of the driver, shared
-// memory and 64-byte aligned scratch give. The memory is accessed by no other width meanwhile.
+// An integer of 8 or 16 bits is part of the aligned word of 32 bits around it, which is read and
+// swapped as a whole. Its neighbours keep what they hold, whoever writes them meanwhile; but that
+// word must be memory of ours: an allocation begins at a multiple of 4 bytes, and what it occupies
+// ends at one. So do the driver's allocations, shared memory and 64-byte aligned scratch.
 
 #include "intent/types.cuh"
 
@@ -23,199 +23,189 @@ namespace intent {
 enum class Order { relaxed, acquire, release, acq_rel };
 enum class Scope { block, device };
 
-#define INTENT_SCOPED(scope, before, after, ...)              \
+// What the machine has, on words of 32 and 64 bits. What is relaxed goes by the compiler's own
+// functions: it finds the memory space, and drops results that nothing uses.
+namespace machine {
+
+#define INTENT_SCOPED(before, after, ...)                     \
   if constexpr (scope == Scope::block) {                      \
     asm volatile(before ".cta" after:__VA_ARGS__ : "memory"); \
   } else {                                                    \
     asm volatile(before ".gpu" after:__VA_ARGS__ : "memory"); \
   }
-#define INTENT_ORDERED(order, scope, operation, after, ...)        \
-  if constexpr (order == Order::relaxed) {                         \
-    INTENT_SCOPED(scope, operation ".relaxed", after, __VA_ARGS__) \
-  } else if constexpr (order == Order::acquire) {                  \
-    INTENT_SCOPED(scope, operation ".acquire", after, __VA_ARGS__) \
-  } else if constexpr (order == Order::release) {                  \
-    INTENT_SCOPED(scope, operation ".release", after, __VA_ARGS__) \
-  } else {                                                         \
-    INTENT_SCOPED(scope, operation ".acq_rel", after, __VA_ARGS__) \
+#define INTENT_ORDERED(after, ...)                    \
+  if constexpr (order == Order::acquire) {            \
+    INTENT_SCOPED("atom.acquire", after, __VA_ARGS__) \
+  } else if constexpr (order == Order::release) {     \
+    INTENT_SCOPED("atom.release", after, __VA_ARGS__) \
+  } else {                                            \
+    INTENT_SCOPED("atom.acq_rel", after, __VA_ARGS__) \
   }
-
-// What the machine has, on carriers u16, u32 and u64.
-namespace machine {
-
-#define INTENT_LOAD(type, text, to)                                           \
-  template <Order order, Scope scope>                                         \
-  INTENT_DEVICE type load(const type* p) {                                    \
-    type old;                                                                 \
-    if constexpr (order == Order::relaxed) {                                  \
-      INTENT_SCOPED(scope, "ld.relaxed", text " %0, [%1];", to(old) : "l"(p)) \
-    } else {                                                                  \
-      INTENT_SCOPED(scope, "ld.acquire", text " %0, [%1];", to(old) : "l"(p)) \
-    }                                                                         \
-    return old;                                                               \
+#define INTENT_ACCESS(type, text, to, from)                                 \
+  template <Order order, Scope scope>                                       \
+  INTENT_DEVICE type load(const type* p) {                                  \
+    type old;                                                               \
+    if constexpr (order == Order::relaxed) {                                \
+      INTENT_SCOPED("ld.relaxed", text " %0, [%1];", to(old) : "l"(p))      \
+    } else {                                                                \
+      INTENT_SCOPED("ld.acquire", text " %0, [%1];", to(old) : "l"(p))      \
+    }                                                                       \
+    return old;                                                             \
+  }                                                                         \
+  template <Order order, Scope scope>                                       \
+  INTENT_DEVICE void store(type* p, type value) {                           \
+    if constexpr (order == Order::relaxed) {                                \
+      INTENT_SCOPED("st.relaxed", text " [%0], %1;", : "l"(p), from(value)) \
+    } else {                                                                \
+      INTENT_SCOPED("st.release", text " [%0], %1;", : "l"(p), from(value)) \
+    }                                                                       \
+  }                                                                         \
+  template <Order order, Scope scope>                                       \
+  INTENT_DEVICE type cas(type* p, type expected, type desired) {            \
+    if constexpr (order == Order::relaxed) {                                \
+      if constexpr (scope == Scope::block) {                                \
+        return atomicCAS_block(p, expected, desired);                       \
+      } else {                                                              \
+        return atomicCAS(p, expected, desired);                             \
+      }                                                                     \
+    } else {                                                                \
+      type old;                                                             \
+      INTENT_ORDERED(".cas" text " %0, [%1], %2, %3;", to(old)              \
+                     : "l"(p), from(expected), from(desired))               \
+      return old;                                                           \
+    }                                                                       \
   }
-#define INTENT_STORE(type, text, from)                                             \
-  template <Order order, Scope scope>                                              \
-  INTENT_DEVICE void store(type* p, type value) {                                  \
-    if constexpr (order == Order::relaxed) {                                       \
-      INTENT_SCOPED(scope, "st.relaxed", text " [%0], %1;", : "l"(p), from(value)) \
-    } else {                                                                       \
-      INTENT_SCOPED(scope, "st.release", text " [%0], %1;", : "l"(p), from(value)) \
-    }                                                                              \
+#define INTENT_MODIFY(name, builtin, type, text, to, from)                 \
+  template <Order order, Scope scope>                                      \
+  INTENT_DEVICE type name(type* p, type value) {                           \
+    if constexpr (order == Order::relaxed) {                               \
+      if constexpr (scope == Scope::block) {                               \
+        return builtin##_block(p, value);                                  \
+      } else {                                                             \
+        return builtin(p, value);                                          \
+      }                                                                    \
+    } else {                                                               \
+      type old;                                                            \
+      INTENT_ORDERED(text " %0, [%1], %2;", to(old) : "l"(p), from(value)) \
+      return old;                                                          \
+    }                                                                      \
   }
-#define INTENT_SWAP(type, text, to, from)                                          \
-  template <Order order, Scope scope>                                              \
-  INTENT_DEVICE type cas(type* p, type expected, type desired) {                   \
-    type old;                                                                      \
-    INTENT_ORDERED(order, scope, "atom", ".cas" text " %0, [%1], %2, %3;", to(old) \
-                   : "l"(p), from(expected), from(desired))                        \
-    return old;                                                                    \
-  }
-#define INTENT_MODIFY(name, type, text, to, from)                                              \
-  template <Order order, Scope scope>                                                          \
-  INTENT_DEVICE type name(type* p, type value) {                                               \
-    type old;                                                                                  \
-    INTENT_ORDERED(order, scope, "atom", text " %0, [%1], %2;", to(old) : "l"(p), from(value)) \
-    return old;                                                                                \
-  }
-INTENT_LOAD(u16, ".u16", "=h")
-INTENT_LOAD(u32, ".u32", "=r")
-INTENT_LOAD(u64, ".u64", "=l")
-INTENT_STORE(u16, ".u16", "h")
-INTENT_STORE(u32, ".u32", "r")
-INTENT_STORE(u64, ".u64", "l")
-INTENT_SWAP(u16, ".b16", "=h", "h")
-INTENT_SWAP(u32, ".b32", "=r", "r")
-INTENT_SWAP(u64, ".b64", "=l", "l")
-INTENT_MODIFY(exchange, u32, ".exch.b32", "=r", "r")
-INTENT_MODIFY(exchange, u64, ".exch.b64", "=l", "l")
-INTENT_MODIFY(add, u32, ".add.u32", "=r", "r")
-INTENT_MODIFY(add, u64, ".add.u64", "=l", "l")
-INTENT_MODIFY(max, i32, ".max.s32", "=r", "r")
-INTENT_MODIFY(max, u32, ".max.u32", "=r", "r")
-INTENT_MODIFY(max, i64, ".max.s64", "=l", "l")
-INTENT_MODIFY(max, u64, ".max.u64", "=l", "l")
-INTENT_MODIFY(min, i32, ".min.s32", "=r", "r")
-INTENT_MODIFY(min, u32, ".min.u32", "=r", "r")
-INTENT_MODIFY(min, i64, ".min.s64", "=l", "l")
-INTENT_MODIFY(min, u64, ".min.u64", "=l", "l")
-INTENT_MODIFY(bit_and, u32, ".and.b32", "=r", "r")
-INTENT_MODIFY(bit_and, u64, ".and.b64", "=l", "l")
-INTENT_MODIFY(bit_or, u32, ".or.b32", "=r", "r")
-INTENT_MODIFY(bit_or, u64, ".or.b64", "=l", "l")
-INTENT_MODIFY(bit_xor, u32, ".xor.b32", "=r", "r")
-INTENT_MODIFY(bit_xor, u64, ".xor.b64", "=l", "l")
-#undef INTENT_LOAD
-#undef INTENT_STORE
-#undef INTENT_SWAP
+INTENT_ACCESS(u32, ".b32", "=r", "r")
+INTENT_ACCESS(u64, ".b64", "=l", "l")
+INTENT_MODIFY(exchange, atomicExch, u32, ".exch.b32", "=r", "r")
+INTENT_MODIFY(exchange, atomicExch, u64, ".exch.b64", "=l", "l")
+INTENT_MODIFY(add, atomicAdd, u32, ".add.u32", "=r", "r")
+INTENT_MODIFY(add, atomicAdd, u64, ".add.u64", "=l", "l")
+INTENT_MODIFY(max, atomicMax, i32, ".max.s32", "=r", "r")
+INTENT_MODIFY(max, atomicMax, u32, ".max.u32", "=r", "r")
+INTENT_MODIFY(max, atomicMax, i64, ".max.s64", "=l", "l")
+INTENT_MODIFY(max, atomicMax, u64, ".max.u64", "=l", "l")
+INTENT_MODIFY(min, atomicMin, i32, ".min.s32", "=r", "r")
+INTENT_MODIFY(min, atomicMin, u32, ".min.u32", "=r", "r")
+INTENT_MODIFY(min, atomicMin, i64, ".min.s64", "=l", "l")
+INTENT_MODIFY(min, atomicMin, u64, ".min.u64", "=l", "l")
+INTENT_MODIFY(bit_and, atomicAnd, u32, ".and.b32", "=r", "r")
+INTENT_MODIFY(bit_and, atomicAnd, u64, ".and.b64", "=l", "l")
+INTENT_MODIFY(bit_or, atomicOr, u32, ".or.b32", "=r", "r")
+INTENT_MODIFY(bit_or, atomicOr, u64, ".or.b64", "=l", "l")
+INTENT_MODIFY(bit_xor, atomicXor, u32, ".xor.b32", "=r", "r")
+INTENT_MODIFY(bit_xor, atomicXor, u64, ".xor.b64", "=l", "l")
+#undef INTENT_ACCESS
 #undef INTENT_MODIFY
+#undef INTENT_ORDERED
+#undef INTENT_SCOPED
 
+// The unsigned word that holds an element of T.
 template <int bytes>
-struct CarrierOf {
-  typedef u16 type;
-};
-template <>
-struct CarrierOf<4> {
+struct WordOf {
   typedef u32 type;
 };
 template <>
-struct CarrierOf<8> {
+struct WordOf<8> {
   typedef u64 type;
 };
-// The unsigned integer that the machine operates on for T.
 template <class T>
-using Carrier = typename CarrierOf<sizeof(T)>::type;
-template <class T>
-INTENT_DEVICE Carrier<T>* carrier(const T* p) {
-  return reinterpret_cast<Carrier<T>*>(reinterpret_cast<u64>(p) & ~u64(sizeof(Carrier<T>) - 1));
-}
-// Where an element of 8 bits lies in its carrier.
-template <class T>
-INTENT_DEVICE int place(const T* p) {
-  return sizeof(T) == 1 ? int(reinterpret_cast<u64>(p) & 1) * 8 : 0;
-}
-template <class T>
-INTENT_DEVICE Carrier<T> replaced(Carrier<T> old, T value, int at) {
-  if constexpr (sizeof(T) == 1) {
-    return Carrier<T>((old & ~(0xff << at)) | u8(value) << at);
-  } else {
-    return Carrier<T>(value);
-  }
-}
+using Word = typename WordOf<sizeof(T)>::type;
 
-// Elements of 8 and 16 bits: swaps until the old value was the one that `combine` saw. The value
-// read first is a guess, which the swap confirms with the wanted order.
-template <Order order, Scope scope, class T, class Combine>
-INTENT_DEVICE T modify(T* p, T value, Combine combine) {
-  Carrier<T>* const whole = carrier(p);
-  const int at = place(p);
-  Carrier<T> old = load<Order::relaxed, scope>(whole);
-  for (;;) {
-    const T element = T(old >> at);
-    const Carrier<T> seen =
-        cas<order, scope>(whole, old, replaced<T>(old, combine(element, value), at));
-    if (seen == old) return element;
-    old = seen;
+// An element of 8 or 16 bits in its word.
+template <class T>
+struct Part {
+  u32* word;
+  int shift;
+  INTENT_DEVICE explicit Part(const T* p)
+      : word(reinterpret_cast<u32*>(reinterpret_cast<u64>(p) & ~u64(3))),
+        shift(int(reinterpret_cast<u64>(p) & 3) * 8) {}
+  INTENT_DEVICE T of(u32 whole) const { return T(whole >> shift); }
+  INTENT_DEVICE u32 with(u32 whole, T element) const {
+    const u32 mask = (1u << 8 * sizeof(T)) - 1;
+    return (whole & ~(mask << shift)) | (u32(element) & mask) << shift;
   }
-}
+  // Swaps in what `next` makes of the old element, which it returns. The first read is a guess that
+  // the swap confirms, with the order that is wanted.
+  template <Order order, Scope scope, class Next>
+  INTENT_DEVICE T modify(Next next) const {
+    u32 old = load<Order::relaxed, scope>(word);
+    for (;;) {
+      const u32 seen = cas<order, scope>(word, old, with(old, next(of(old))));
+      if (seen == old) return of(old);
+      old = seen;
+    }
+  }
+};
 
 }  // namespace machine
 
 template <Order order, Scope scope, class T>
 INTENT_DEVICE T atomic_load(const T* p) {
-  return T(machine::load<order, scope>(machine::carrier(p)) >> machine::place(p));
+  if constexpr (sizeof(T) < 4) {
+    const machine::Part<T> part(p);
+    return part.of(machine::load<order, scope>(part.word));
+  } else {
+    return T(machine::load<order, scope>(reinterpret_cast<const machine::Word<T>*>(p)));
+  }
 }
 
-#define INTENT_RMW(name, function, type, expression)                                          \
-  template <Order order, Scope scope, class T>                                                \
-  INTENT_DEVICE T atomic_rmw_##name(T* p, T value) {                                          \
-    if constexpr (sizeof(T) <= 2) {                                                           \
-      return machine::modify<order, scope>(p, value, [](T a, T b) { return T(expression); }); \
-    } else {                                                                                  \
-      typedef type C;                                                                         \
-      return T(machine::function<order, scope>(reinterpret_cast<C*>(p), C(value)));           \
-    }                                                                                         \
+// Max and min tell signs apart.
+#define INTENT_RMW(name, function, type, expression)                                \
+  template <Order order, Scope scope, class T>                                      \
+  INTENT_DEVICE T atomic_rmw_##name(T* p, T value) {                                \
+    if constexpr (sizeof(T) < 4) {                                                  \
+      return machine::Part<T>(p).template modify<order, scope>(                     \
+          [=](T old) { return T(expression); });                                    \
+    } else {                                                                        \
+      typedef type C;                                                               \
+      return T(machine::function<order, scope>(reinterpret_cast<C*>(p), C(value))); \
+    }                                                                               \
   }
-INTENT_RMW(exchange, exchange, machine::Carrier<T>, (void(a), b))
-INTENT_RMW(add, add, machine::Carrier<T>, a + b)
-INTENT_RMW(max, max, T, a > b ? a : b)
-INTENT_RMW(min, min, T, a < b ? a : b)
-INTENT_RMW(and, bit_and, machine::Carrier<T>, a& b)
-INTENT_RMW(or, bit_or, machine::Carrier<T>, a | b)
-INTENT_RMW(xor, bit_xor, machine::Carrier<T>, a ^ b)
+INTENT_RMW(exchange, exchange, machine::Word<T>, value)
+INTENT_RMW(add, add, machine::Word<T>, old + value)
+INTENT_RMW(max, max, T, old > value ? old : value)
+INTENT_RMW(min, min, T, old < value ? old : value)
+INTENT_RMW(and, bit_and, machine::Word<T>, old& value)
+INTENT_RMW(or, bit_or, machine::Word<T>, old | value)
+INTENT_RMW(xor, bit_xor, machine::Word<T>, old ^ value)
 #undef INTENT_RMW
 
 template <Order order, Scope scope, class T>
 INTENT_DEVICE void atomic_store(T* p, T value) {
-  if constexpr (sizeof(T) == 1) {
+  if constexpr (sizeof(T) < 4) {
     atomic_rmw_exchange<order, scope>(p, value);
   } else {
-    machine::store<order, scope>(machine::carrier(p), machine::Carrier<T>(value));
+    typedef machine::Word<T> Word;
+    machine::store<order, scope>(reinterpret_cast<Word*>(p), Word(value));
   }
 }
 
+// A part that differs from `expected` is swapped for itself, so that the failure has its order too.
 template <Order order, Scope scope, class T>
 INTENT_DEVICE T atomic_cas(T* p, T expected, T desired) {
-  using namespace machine;
-  if constexpr (sizeof(T) > 1) {
-    return T(cas<order, scope>(carrier(p), Carrier<T>(expected), Carrier<T>(desired)));
+  if constexpr (sizeof(T) < 4) {
+    return machine::Part<T>(p).template modify<order, scope>(
+        [=](T old) { return old == expected ? desired : old; });
   } else {
-    Carrier<T>* const whole = carrier(p);
-    const int at = place(p);
-    Carrier<T> old = load<Order::relaxed, scope>(whole);
-    for (;;) {
-      // The neighbour is a guess; an element that differs from `expected` is read by a swap that
-      // changes nothing, so that the failure has its order too.
-      const T element = T(old >> at);
-      const Carrier<T> next = element == expected ? replaced<T>(old, desired, at) : old;
-      const Carrier<T> seen = cas<order, scope>(whole, old, next);
-      if (seen == old) return element;
-      old = seen;
-    }
+    typedef machine::Word<T> Word;
+    return T(machine::cas<order, scope>(reinterpret_cast<Word*>(p), Word(expected), Word(desired)));
   }
 }
-
-#undef INTENT_ORDERED
-#undef INTENT_SCOPED
 
 }  // namespace intent
