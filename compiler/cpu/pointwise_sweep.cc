@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <random>
 
 #include "compiler/cpu/kernel_fixture.h"
 #include "compiler/numerics/scalar.h"
@@ -58,90 +57,6 @@ std::string Hex(const ScalarValue& v) {
 }
 
 }  // namespace
-
-ScalarValue RandomValue(DType dtype, uint64_t high, uint64_t low) {
-  const int width = BitWidth(dtype);
-  unsigned __int128 bits = static_cast<unsigned __int128>(high) << 64 | low;
-  if (width < 128) bits &= (static_cast<unsigned __int128>(1) << width) - 1;
-  return {dtype, bits};
-}
-
-Scalars InterestingValues(DType dtype, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Scalars values;
-  const auto add = [&](double number) {
-    if (IsFloat(dtype)) {
-      values.push_back(numerics::MakeFloat(dtype, number));
-    } else {
-      values.push_back(numerics::MakeInteger(dtype, static_cast<int64_t>(number)));
-    }
-  };
-  for (double number : {0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 13.0, 31.0, 63.0, 100.0, 127.0}) {
-    add(number);
-    if (dtype != DType::kBool) add(-number);
-  }
-  values.push_back(numerics::LowestOf(dtype));
-  values.push_back(numerics::GreatestOf(dtype));
-  if (IsFloat(dtype)) {
-    for (double number :
-         {0.5, 1.5, 2.5, 448.0, 464.0, 57344.0, 61440.0, 65504.0, 65520.0, 3e38, 1e300}) {
-      add(number);
-      add(-number);
-    }
-    for (double number :
-         {5e-324, 1e-310, 1e-45, 1e-40, 6e-8, 3e-8, 1e-5, 9e-41, 2147483648.0, 9.3e18}) {
-      add(number);
-      add(-number);
-    }
-    add(std::nan(""));
-  }
-  while (values.size() < 96) {
-    const uint64_t high = random();
-    values.push_back(RandomValue(dtype, high, random()));
-    // Dividends and divisors of unequal length.
-    if (BitWidth(dtype) == 128) values.push_back({dtype, values.back().bits >> (high % 128)});
-  }
-  return values;
-}
-
-void AddHalfways(DType dtype, Scalars* values) {
-  const int bits = BitWidth(dtype) - (IsSignedInteger(dtype) ? 1 : 0);
-  for (int precision : {4, 8, 11, 24, 53}) {
-    for (int top = precision; top < std::min(bits, 125); ++top) {
-      const __int128 half = __int128{1} << (top - precision), base = __int128{1} << top;
-      for (__int128 midpoint : {base + half, base + 3 * half, 2 * base - half}) {
-        for (int offset : {-1, 0, 1}) {
-          values->push_back(numerics::MakeInteger(dtype, midpoint + offset));
-          values->push_back(numerics::MakeInteger(dtype, -(midpoint + offset)));
-        }
-      }
-    }
-  }
-}
-
-Scalars EveryCode(DType dtype) {
-  Scalars values;
-  for (uint32_t code = 0; code < uint32_t{1} << BitWidth(dtype); ++code) {
-    values.push_back({dtype, code});
-  }
-  return values;
-}
-
-Pairs::Pairs(DType dtype) {
-  Scalars values = InterestingValues(dtype, static_cast<uint64_t>(dtype) + 1);
-  if (!IsAddressable(dtype) && BitWidth(dtype) <= 8) {
-    // Every second: tests/numerics/ulp_test.cc takes every pair of these.
-    for (size_t i = 0; 2 * i < values.size(); ++i) values[i] = values[2 * i];
-    values.resize((values.size() + 1) / 2);
-  }
-  for (const ScalarValue& x : values) {
-    for (const ScalarValue& y : values) {
-      xs.push_back(x);
-      ys.push_back(y);
-      zs.push_back(values[xs.size() * 7 % values.size()]);
-    }
-  }
-}
 
 std::vector<SweepTarget> SweepTargets(int lanes) {
   const std::vector<std::string> runnable = RunnableTargets();

@@ -9,26 +9,17 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/ir/op_attributes.h"
+#include "compiler/numerics/sample_values.h"
 
 namespace intent::cpu {
 
-using Scalars = std::vector<ScalarValue>;
-
-// Edges of the dtype, then random bits: at least 96 values.
-Scalars InterestingValues(DType dtype, uint64_t seed);
-// One value of random bits.
-ScalarValue RandomValue(DType dtype, uint64_t high, uint64_t low);
-// Integers at, just below and just above the midpoints of the floating formats, both signs.
-void AddHalfways(DType dtype, Scalars* values);
-// Every code of a dtype of at most 16 bits.
-Scalars EveryCode(DType dtype);
-
-// Every pair of the interesting values, and a third beside each.
-struct Pairs {
-  Scalars xs, ys, zs;
-  explicit Pairs(DType dtype);
-};
+using numerics::AddHalfways;
+using numerics::CastSources;
+using numerics::EveryCode;
+using numerics::InterestingValues;
+using numerics::Pairs;
+using numerics::RandomValue;
+using numerics::Scalars;
 
 // A target with an optimisation level.
 using SweepTarget = std::pair<std::string, int>;

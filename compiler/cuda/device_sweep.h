@@ -43,15 +43,26 @@ struct DeviceFunction {
 // Every function with operands of the dtype that tile::VerifyTile admits.
 std::vector<DeviceFunction> DeviceFunctionsOf(DType in);
 
-// INTENT_KERNEL(<first + number>, in, out, expression) for each function, a line each.
-std::string DeviceKernels(const std::vector<DeviceFunction>& functions, size_t first = 0);
+// The exact ones of every dtype.
+std::vector<DeviceFunction> ExactDeviceFunctions();
+
+// INTENT_KERNEL(<number>, in, out, expression) for each function, a line each.
+std::string DeviceKernels(const std::vector<DeviceFunction>& functions);
 
 // CUDA C++ with a kernel k<number> for each function:
 //   (const In* x, const In* y, const In* z, Out* out, u64 count), elements as they lie in memory.
 std::string DeviceSweepSource(const std::vector<DeviceFunction>& functions);
 
-// What an exact function gives, on elements as they lie in memory.
-void EvaluateOnHost(const DeviceFunction& function, const void* x, const void* y, const void* z,
-                    void* out, size_t count);
+// Operands of equal number, as they lie in memory: every code or pair of codes of small dtypes,
+// edges and random bits of others. Static.
+struct DeviceOperands {
+  size_t count = 0;
+  std::vector<uint8_t> x, y, z;
+};
+const DeviceOperands& OperandsOf(const DeviceFunction& function);
+
+// What the first wrong result is: operands, result and what it should be. Empty: all are right.
+std::string FirstDifference(const DeviceFunction& function, const DeviceOperands& operands,
+                            const std::vector<uint8_t>& got);
 
 }  // namespace intent::cuda

@@ -6,9 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <random>
-
 #include "compiler/cpu/kernel_fixture.h"
 #include "compiler/cpu/pointwise_sweep.h"
 #include "compiler/numerics/scalar.h"
@@ -24,87 +21,6 @@ constexpr DType kDTypes[] = {
 #include "compiler/ir/dtypes.def"
 #undef INTENT_DTYPE
 };
-
-Bits Mask(DType dtype) {
-  return BitWidth(dtype) == 128 ? ~Bits{0} : (Bits{1} << BitWidth(dtype)) - 1;
-}
-
-// Around powers of two and the middles between numbers of every format's precision, both signs.
-void AddIntegers(DType dtype, Scalars* values) {
-  const auto add = [&](Bits code) { values->push_back({dtype, code & Mask(dtype)}); };
-  for (int top = 0; top < BitWidth(dtype); ++top) {
-    const Bits base = Bits{1} << top;
-    for (int offset = -2; offset <= 2; ++offset) {
-      add(base + static_cast<Bits>(offset));
-      add(Bits{0} - base + static_cast<Bits>(offset));
-    }
-    for (int precision : {1, 2, 3, 4, 8, 11, 24, 53}) {
-      if (precision > top) continue;
-      const Bits half = Bits{1} << (top - precision);
-      for (Bits middle : {base + half, base + 3 * half, 2 * base - half}) {
-        for (int offset = -1; offset <= 1; ++offset) {
-          add(middle + static_cast<Bits>(offset));
-          add(Bits{0} - middle + static_cast<Bits>(offset));
-        }
-      }
-    }
-  }
-}
-
-// Codes of f32 or f64 around a magnitude whose bits lie in the top of the significand.
-void AddAround(DType dtype, Bits code, Scalars* values) {
-  const Bits sign = Bits{1} << (BitWidth(dtype) - 1);
-  for (int offset = -2; offset <= 2; ++offset) {
-    const Bits near = code + static_cast<Bits>(offset);
-    if (near >= sign) continue;
-    values->push_back({dtype, near});
-    values->push_back({dtype, near | sign});
-  }
-}
-
-// Around numbers and middles of every narrower format, and of integers: every exponent with every
-// pattern of a few leading significand bits, and patterns that end in a half.
-void AddFloats(DType dtype, Scalars* values) {
-  const int mantissa = dtype == DType::kF32 ? 23 : 52;
-  const int exponents = dtype == DType::kF32 ? 255 : 2047;
-  const int bias = exponents / 2;
-  std::mt19937_64 random(3);
-  for (int field = 0; field <= exponents; ++field) {
-    const Bits base = Bits(field) << mantissa;
-    AddAround(dtype, base, values);
-    // Beyond every narrow format and integer only the ends matter.
-    const bool dense = std::abs(field - bias) <= 30;
-    const int patterns = dense ? 32 : std::abs(field - bias) <= 160 ? 4 : 0;
-    for (int lead = 0; lead < patterns; ++lead) {
-      AddAround(dtype, base | (Bits(lead) << (mantissa - 5)), values);
-    }
-    // The middles between neighbours of f16, bf16 and f32.
-    for (int precision : {7, 10, 23}) {
-      if (patterns == 0 || precision >= mantissa) continue;
-      const Bits kept = Bits(random()) & ((Bits{1} << precision) - 1);
-      AddAround(dtype,
-                base | (kept << (mantissa - precision)) | (Bits{1} << (mantissa - precision - 1)),
-                values);
-    }
-  }
-}
-
-Scalars Sources(DType dtype) {
-  if (BitWidth(dtype) <= 16) return cpu::EveryCode(dtype);
-  Scalars values;
-  if (IsFloat(dtype)) {
-    AddFloats(dtype, &values);
-  } else {
-    AddIntegers(dtype, &values);
-  }
-  std::mt19937_64 random(4);
-  for (int i = 0; i < 4096; ++i) {
-    const uint64_t high = random(), low = random();
-    values.push_back(cpu::RandomValue(dtype, high, low));
-    if (IsInteger(dtype)) values.push_back({dtype, values.back().bits >> (high % 128)});
-  }
-  return values;
-}
 
 std::string Hex(Bits bits) {
   char text[48];
@@ -163,7 +79,7 @@ class CastOracle : public testing::TestWithParam<DType> {
 };
 
 TEST_P(CastOracle, Interpreter) {
-  const Scalars xs = Sources(GetParam());
+  const Scalars xs = CastSources(GetParam());
   for (const Case& c : CasesFrom(GetParam())) {
     Scalars got;
     for (const ScalarValue& x : xs) {
@@ -190,7 +106,7 @@ TEST_P(CastOracle, Interpreter) {
 }
 
 TEST_P(CastOracle, CompiledCode) {
-  const Scalars xs = Sources(GetParam());
+  const Scalars xs = CastSources(GetParam());
   const std::vector<std::string> targets = cpu::RunnableTargets();
   for (const std::string& target : {targets.front(), targets.back()}) {
     const int lanes = BitWidth(GetParam()) == 128 ? 4 : 16;

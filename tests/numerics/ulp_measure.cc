@@ -1,13 +1,11 @@
 #include "tests/numerics/ulp_measure.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 
 #include "compiler/cpu/kernel_fixture.h"
 #include "compiler/cpu/pointwise_sweep.h"
 #include "compiler/ir/module.h"
-#include "compiler/numerics/float_format.h"
 #include "compiler/numerics/scalar.h"
 #include "tests/numerics/ulp_points.h"
 #include "tests/support/mpfr_reference.h"
@@ -35,13 +33,6 @@ std::vector<Implementation> Implementations(DType dtype) {
   }
   if (BitWidth(dtype) >= 32) all.push_back({targets.back() + " scalar", 1, {targets.back(), 2}});
   return all;
-}
-
-double BoundFor(const FloatFunction& function, bool interpreter, DType dtype) {
-  const Bounds& bounds = interpreter ? function.interpreter : function.compiled;
-  if (dtype == DType::kF64) return bounds.f64;
-  if (dtype == DType::kF32) return bounds.f32;
-  return 0.5 + std::ldexp(bounds.f32, FormatOf(dtype).mantissa_bits - 22);
 }
 
 std::vector<Scalars> Run(const Implementation& implementation, DType dtype,
@@ -104,42 +95,6 @@ void MeasureChunk(DType dtype, const std::vector<Implementation>& implementation
 
 }  // namespace
 
-const std::vector<FloatFunction>& FloatFunctions() {
-  const auto unary = [](UnaryKind kind, Bounds interpreter, Bounds compiled) {
-    return FloatFunction{"unary." + std::string(NameOf(kind)), kind, {}, interpreter, compiled};
-  };
-  const auto binary = [](BinaryKind kind, Bounds interpreter, Bounds compiled) {
-    return FloatFunction{"binary." + std::string(NameOf(kind)), {}, kind, interpreter, compiled};
-  };
-  // f32 of the interpreter is f64 rounded once.
-  static const auto* const kFunctions = new std::vector<FloatFunction>{
-      unary(UnaryKind::kExp, {0.501, 1}, {1.2, 1.5}),
-      unary(UnaryKind::kExp2, {0.501, 1}, {1.3, 1.5}),
-      unary(UnaryKind::kLog, {0.501, 1}, {1, 1}),
-      unary(UnaryKind::kLog1p, {0.501, 0.51}, {0.51, 1}),
-      unary(UnaryKind::kLgamma, {0.501, 1}, {0.6, 8}),
-      unary(UnaryKind::kSin, {0.501, 1}, {0.51, 1}),
-      unary(UnaryKind::kAsin, {0.501, 1}, {0.51, 1}),
-      unary(UnaryKind::kCos, {0.501, 1}, {0.51, 1}),
-      unary(UnaryKind::kFloor, {0, 0}, {0, 0}),
-      unary(UnaryKind::kErf, {0.501, 1.5}, {2, 2}),
-      unary(UnaryKind::kErfc, {0.501, 0.6}, {0.51, 5}),
-      unary(UnaryKind::kI0, {0.501, 1}, {0.6, 6}),
-      unary(UnaryKind::kRsqrt, {0.501, 0.51}, {2, 2}),
-      unary(UnaryKind::kSqrt, {0.5, 0.5}, {0.5, 0.5}),
-      unary(UnaryKind::kSigmoid, {0.501, 0.51}, {2.5, 3}),
-      unary(UnaryKind::kTanh, {0.501, 3}, {2, 3}),
-      binary(BinaryKind::kAdd, {0.5, 0.5}, {0.5, 0.5}),
-      binary(BinaryKind::kSub, {0.5, 0.5}, {0.5, 0.5}),
-      binary(BinaryKind::kMul, {0.5, 0.5}, {0.5, 0.5}),
-      binary(BinaryKind::kDiv, {0.5, 0.5}, {0.5, 0.5}),
-      binary(BinaryKind::kPow, {0.501, 1}, {0.51, 1}),
-      binary(BinaryKind::kFloatFloorDiv, {0, 0}, {0, 0}),
-      binary(BinaryKind::kFloatFloorMod, {0.5, 0.5}, {0.5, 0.5}),
-  };
-  return *kFunctions;
-}
-
 std::vector<Measurement> Measure(DType dtype, bool unary, size_t points) {
   const std::vector<Implementation> implementations = Implementations(dtype);
   std::vector<Measurement> measurements;
@@ -152,7 +107,8 @@ std::vector<Measurement> Measure(DType dtype, bool unary, size_t points) {
     for (const Implementation& one : implementations) {
       Worst& worst = m.worst.emplace_back();
       worst.implementation = one.name;
-      worst.bound = BoundFor(function, one.target.first.empty(), dtype);
+      const bool interpreter = one.target.first.empty();
+      worst.bound = (interpreter ? function.interpreter : function.cpu).For(dtype);
     }
   }
   PointPairs all;

@@ -3,28 +3,12 @@
 // Measures every floating function of the interpreter and of compiled code, for every runnable CPU
 // level, against MPFR, and holds the bounds that docs/numerics.md promises.
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "compiler/ir/op_attributes.h"
+#include "tests/numerics/float_functions.h"
 
 namespace intent::numerics {
-
-// Errors in units in the last place of the result's format.
-struct Bounds {
-  double f32, f64;
-};
-
-struct FloatFunction {
-  std::string name;  // of the tile operation: "unary.exp"
-  std::optional<UnaryKind> unary;
-  BinaryKind binary = BinaryKind::kAdd;  // if not unary
-  Bounds interpreter, compiled;
-};
-
-// Unary functions first.
-const std::vector<FloatFunction>& FloatFunctions();
 
 struct Worst {
   std::string implementation;  // "interpreter", or a CPU level with its number of lanes

@@ -11,8 +11,6 @@
 namespace intent::numerics {
 namespace {
 
-using cpu::Scalars;
-
 // Where lgamma vanishes between two poles: it falls from +infinity and rises again, below zero in
 // between where it is negative at all. Bisection from the least value towards either pole.
 void AddZerosOfLgamma(std::vector<double>* places) {
@@ -81,12 +79,12 @@ Scalars UnaryPoints(DType dtype, size_t count) {
     if (std::isinf(AsDouble(at)) || AsDouble(at) == 0) continue;
     for (int step = -reach; step <= reach; ++step) {
       const uint64_t code = static_cast<uint64_t>(at.bits) + static_cast<uint64_t>(step);
-      points.push_back(cpu::RandomValue(dtype, 0, code));
+      points.push_back(RandomValue(dtype, 0, code));
     }
   }
   const size_t structured = points.size();
   const size_t rest = count > structured ? count - structured : 0;
-  for (size_t i = 0; i < rest / 2; ++i) points.push_back(cpu::RandomValue(dtype, 0, random()));
+  for (size_t i = 0; i < rest / 2; ++i) points.push_back(RandomValue(dtype, 0, random()));
   for (double range : {1.0, 2.0, 10.0, 110.0, 750.0}) {
     std::uniform_real_distribution<double> uniform(-range, range);
     for (size_t i = 0; i < rest / 10; ++i) points.push_back(MakeFloat(dtype, uniform(random)));
@@ -107,7 +105,7 @@ PointPairs BinaryPoints(DType dtype, size_t count) {
   }
   std::uniform_real_distribution<double> base(-20, 20), exponent(-30, 30);
   while (pairs.xs.size() < count) {
-    add(cpu::RandomValue(dtype, 0, random()), cpu::RandomValue(dtype, 0, random()));
+    add(RandomValue(dtype, 0, random()), RandomValue(dtype, 0, random()));
     const ScalarValue x = MakeFloat(dtype, base(random));
     add(x, MakeFloat(dtype, exponent(random)));
     add(x, MakeFloat(dtype, std::floor(exponent(random))));
@@ -118,7 +116,7 @@ PointPairs BinaryPoints(DType dtype, size_t count) {
 
 PointPairs EveryPair(DType dtype) {
   PointPairs pairs;
-  const Scalars codes = cpu::EveryCode(dtype);
+  const Scalars codes = EveryCode(dtype);
   for (const ScalarValue& x : codes) {
     for (const ScalarValue& y : codes) {
       pairs.xs.push_back(x);

@@ -4,19 +4,19 @@
 
 #include <cstddef>
 
-#include "compiler/cpu/pointwise_sweep.h"
+#include "compiler/numerics/sample_values.h"
 
 namespace intent::numerics {
 
 // About `count` values of f32 or f64: special values; neighbours of places where a function bends,
 // overflows or has a zero (those of lgamma between its poles among them); every exponent with
 // random fractions; even spreads over several ranges. The same for the same arguments.
-cpu::Scalars UnaryPoints(DType dtype, size_t count);
+Scalars UnaryPoints(DType dtype, size_t count);
 
 // Pairs of a floating format: every pair of special values, then random ones, some of near
 // magnitude, some with whole second members.
 struct PointPairs {
-  cpu::Scalars xs, ys;
+  Scalars xs, ys;
 };
 PointPairs BinaryPoints(DType dtype, size_t count);
 
