@@ -36,6 +36,8 @@ compgen -G 'build/python-headers/usr/include/python3.*' >/dev/null ||
 
 say 'building'
 cmake --preset release -Wno-dev >/dev/null
+grep -q intent-worker-bundle build/build.ninja ||
+  fail 'libPolly.a of LLVM is missing: deploy/install-deps.sh --bundle installs it'
 cmake --build --preset release --target intent-compiled intent-worker-bundle intentc intent_client_shared \
   intent_python_core intent_python_core_abi3 intent_proto_python >&2
 

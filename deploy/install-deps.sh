@@ -30,7 +30,7 @@ bundle=''
 for argument in "$@"; do
   case "$argument" in
     --bench) debian_packages+=(libdnnl2) ;;
-    --bundle) debian_packages+=(patchelf zstd xz-utils pkg-config) bundle=yes ;;
+    --bundle) debian_packages+=(libpolly-19-dev patchelf zstd xz-utils pkg-config) bundle=yes ;;
     *) sed -n '2,9p' "$0" >&2 && exit 2 ;;
   esac
 done
