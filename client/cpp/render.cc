@@ -91,7 +91,7 @@ std::string Describe(const execute::v1::RunError& error, const Sources& sources)
   const bool has_numbers = error.value() != 0 || error.limit() != 0;
   if (error.kind() == RunError::KIND_OUT_OF_BOUNDS && has_numbers) {
     return absl::StrCat("index ", error.value(), " is out of bounds of ",
-                        subject.empty() ? "a tensor or buffer" : subject, ", which has ",
+                        subject.empty() ? "a tensor, buffer or histogram" : subject, ", which has ",
                         error.limit(), " elements");
   }
   if (error.kind() == RunError::KIND_BAD_SHAPE && has_numbers && !subject.empty()) {

@@ -39,7 +39,7 @@ class BuildPackage(build_py):
         shutil.copytree(
             BUILD / "python_proto" / "intent_proto", Path(self.build_lib) / "intent_proto", dirs_exist_ok=True
         )
-        for pattern in ("*.md", "examples/*.py"):  # what intent-manual reads
+        for pattern in ("*.md", "tutorials/*.md", "examples/*.py"):  # what intent-manual reads
             for path in (ROOT / "docs").glob(pattern):
                 copy = package / "manual" / "docs" / path.relative_to(ROOT / "docs")
                 copy.parent.mkdir(parents=True, exist_ok=True)

@@ -66,8 +66,10 @@ bool KernelBuilder::State::CheckWritable(const Operand& resource, const char* wh
   if (!resource.IsValue() || !TypeOf(resource.value()).IsResource()) {
     Fail(DiagnosticCode::kTypeMismatch,
          std::string(what) + " writes a view or buffer, not " + Describe(resource) +
-             (resource.IsValue() && TypeOf(resource.value()).IsTensor() ? "; a tensor is immutable"
-                                                                        : ""));
+             (resource.IsValue() && TypeOf(resource.value()).IsTensor()
+                  ? "; a tensor is immutable: I.select makes a changed one, I.buffer(..., init=...) "
+                    "holds one that changes"
+                  : ""));
     return false;
   }
   const Type& type = TypeOf(resource.value());

@@ -225,7 +225,9 @@ std::optional<Type> Inference::Atomic() {
     const std::string what =
         op_.kind == OpKind::kAtomicRmw ? "atomic " + std::string(NameOf(attr.rmw)) : Name();
     return Fail(DiagnosticCode::kDtypeNotAllowed,
-                what + " is not defined for " + std::string(DTypeName(target.dtype())));
+                what + " is not defined for " + std::string(DTypeName(target.dtype())) +
+                    "; integers of 32 and 64 bits have every atomic operation, floats exchange, "
+                    "add, max and min");
   }
   if (attr.index.has_valid || attr.index.has_fill) {
     return Fail(DiagnosticCode::kBadStructure, Name() + " takes no valid or fill operand");

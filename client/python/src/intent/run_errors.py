@@ -43,7 +43,7 @@ def _name(runtime, match) -> str:
 
 
 def _text(kind, parameter, axis, value, limit, message) -> str:
-    what = parameter or "a tensor or buffer"
+    what = parameter or "a tensor, buffer or histogram"
     if axis is not None:
         what += f", axis {axis}"
     if message and value == limit and axis is None:  # no numbers to speak of

@@ -12,6 +12,9 @@ MEANINGS = {
 }
 
 
+_WRITES = {"scatter_unique", "scatter_reduce"} | {n for n in MEANINGS if n.startswith("atomic.")}
+
+
 def call(state, node, intrinsic, arguments, keywords):
     """The value of a call of an intrinsic."""
     try:
@@ -30,5 +33,7 @@ def _misfit(intrinsic, keywords, error) -> str:
             hint = ""
             if key in ("keepdim", "keepdims"):
                 hint = "; reduced axes are deleted, and I.reshape puts an axis of extent 1 back"
+            if key in ("mask", "valid", "where") and intrinsic.name in _WRITES:
+                hint = "; a write has no mask: I.select makes a value that changes nothing, and a scalar `if` leaves it out"
             return f"{name} has no parameter {key!r}{hint}; its signature is {name}{intrinsic.__signature__}"
     return f"{name}: {error}; its signature is {name}{intrinsic.__signature__}"

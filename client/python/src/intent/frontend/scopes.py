@@ -88,9 +88,12 @@ def outside(state, value, name: str, node):
         state.fail("E0802", f"{name!r} is a Python function, which a kernel cannot call; use {other}", node)
     if isinstance(value, type) and (instead := hints.dtype(value)):
         state.fail("E0802", f"{name!r} is no dtype of the language; use {instead}", node)
+    instead = "; make it a tuple" if isinstance(value, list) else ""
+    if hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
+        instead = '; an array is a parameter, such as I.In[I.f32, ("N",)]'
     state.fail(
         "E0802",
-        f"{name!r} is {_article(type(value).__name__)}, which a kernel cannot use; from outside come numbers, "
+        f"{name!r} is {_article(type(value).__name__)}, which a kernel cannot use{instead}; from outside come numbers, "
         "dtypes, enums, helpers and tuples of them",
         node,
     )

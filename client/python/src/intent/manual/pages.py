@@ -1,7 +1,7 @@
 """What can be read: documents and their sections, errors, names of `I` and of the package, examples.
 
-A page has an id by which `read` finds it: "kir.md" and its sections "kir.md#atomics-and-random-bits", "E0201" and
-"out_of_bounds", "I.exp", "intent.compile", "examples/attention.py".
+A page has an id by which `read` finds it: "kir.md", "tutorials/softmax.md" and their sections
+"kir.md#atomics-and-random-bits", "E0201" and "out_of_bounds", "I.exp", "intent.compile", "examples/attention.py".
 """
 
 from __future__ import annotations
@@ -50,13 +50,16 @@ def documents_folder() -> Path | None:
 
 def _documents():
     folder = documents_folder()
-    for path in sorted(folder.glob("*.md")) if folder else ():
-        if path.name == "errors.md":  # its sections are pages of their own
+    if folder is None:
+        return
+    for path in [*sorted(folder.glob("*.md")), *sorted((folder / "tutorials").glob("*.md"))]:
+        name = path.relative_to(folder).as_posix()
+        if name == "errors.md":  # its sections are pages of their own
             continue
         text = path.read_text(encoding="utf-8")
         title = text.partition("\n")[0].lstrip("# ")
-        yield Page(path.name, "document", title, text)
-        yield from _sections(path.name, title, text)
+        yield Page(name, "document", title, text)
+        yield from _sections(name, title, text)
 
 
 def _sections(name, title, text):
