@@ -122,7 +122,8 @@ std::optional<KernelBuilder::State::Relation> KernelBuilder::State::Index(
     Fail(DiagnosticCode::kRankMismatch,
          std::to_string(axes) + (axes == 1 ? " index" : " indices") + " for the " +
              std::to_string(rank) + (rank == 1 ? " axis of " : " axes of ") + Describe(source) +
-             "; a slice stands for an existing axis, None makes a new one");
+             (rank == 0 ? "; rank 0 is read and written as [()]"
+                        : "; a slice stands for an existing axis, None makes a new one"));
     return std::nullopt;
   }
   if (ellipses > 1) {

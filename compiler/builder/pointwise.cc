@@ -83,6 +83,13 @@ std::string BareLiteralHint(const Type& bare, const Type& other) {
          std::string(DTypeName(other.dtype())) + ") is not";
 }
 
+// Coordinates and extents often meet data.
+std::string IndexHint(const Type& index, const Type& other) {
+  if (index.dtype() != DType::kIndex || !IsFloat(other.dtype())) return "";
+  return "; I.cast(..., I." + std::string(DTypeName(other.dtype())) +
+         ") makes a float of a coordinate or extent";
+}
+
 }  // namespace
 
 // Literals and constexprs take the dtype of the value they meet; two of them are materialised, an
@@ -110,7 +117,7 @@ std::optional<std::array<Operand, 2>> KernelBuilder::State::Meet(const Operand& 
   Fail(DiagnosticCode::kDtypeMismatch,
        Describe(x) + " and " + Describe(y) + ": dtypes " + std::string(DTypeName(x.dtype())) +
            " and " + std::string(DTypeName(y.dtype())) + " do not mix; cast one of them" +
-           BareLiteralHint(x, y) + BareLiteralHint(y, x));
+           BareLiteralHint(x, y) + BareLiteralHint(y, x) + IndexHint(x, y) + IndexHint(y, x));
   return std::nullopt;
 }
 

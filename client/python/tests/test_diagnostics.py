@@ -368,6 +368,11 @@ def test_a_kernel_that_does_not_write_its_result_is_legal_and_warned_of(author, 
 MISTAKES = """
 import math
 
+import numpy as np
+
+FIXED = [1.0]
+HALF = np.float32(0.5)
+
 
 class A(I.Enum):
     X = 0
@@ -387,6 +392,17 @@ def wide(a, b):
     return I.cast(a + b, I.f64)
 
 
+@intent.fn
+def effect(view):
+    view[:] = 0.0
+
+
+@intent.fn
+def sometimes(a):
+    if a > 0.0:  # <-
+        return a
+
+
 @intent.kernel
 def kernel(
     x: I.In[I.f32, ("M", "N")],
@@ -395,6 +411,8 @@ def kernel(
     m: I.In[I.bool, ("N",)],
     s: I.f32,
     n: I.i64,
+    bytes: I.InOut[I.u8, (8,)],
+    total: I.Out[I.f32, ()],
     out: I.Out[I.f32, ("N",)],
 ):
     {}  # <-
@@ -426,6 +444,27 @@ def kernel(
         ("out = out[:]", "E0502", "an Out view is read before", "InOut"),
         ("for i in v: out[i] = 1.0", "E0204", "not view<in, f32, [N]>", "I.domain(0, x.shape[0])"),
         ("out[:] = s if A.X == B.X else s", "E0204", "A and B", "members of one enum"),
+        ("out[:] = v[:] * n.item()", "E0801", "a scalar has no attribute 'item'", "a subscript"),
+        ("out[:] = effect(out)", "E0204", "not None", "nothing without one"),
+        ("out[:] = sometimes(s)", "E0806", "f32 and None", "return something on every path"),
+        ("out[:] = outt[:]", "E0801", "unknown name 'outt'", "the nearest is out"),
+        ("v[:][0] = 1.0", "E0204", "not tensor<f32, [N]>", "I.buffer"),
+        ("out[:] = v[:] * FIXED[0]", "E0802", "'FIXED' is a list", "make it a tuple"),
+        ("out[:] = v[:] * HALF", "E0802", "'HALF' is a float32", ".item() makes a number"),
+        ("out[:] = v[:] * math", "E0204", "the right operand", "must be a scalar or tensor"),
+        ("out[:] = v[:] if 'a' == 'b' else v[:]", "E0204", "not 'a'", "a constexpr, of bool or of an I.Enum"),
+        ("out[:] = v[:] if v is None else v[:]", "E0802", "the comparison `is`", "== != <"),
+        ("for i in range(len(v)): out[i] = v[i]", "E0803", "len is of a tuple", "x.shape[0]"),
+        ("for i in I.parallel(n): out[i] = v[i]", "E0204", "not i64", "I.domain(0, n)"),
+        ("I.scatter_reduce(out, k[:], v[:], I.add, mask=m[:])", "E0803", "no parameter 'mask'", "I.select"),
+        (
+            "I.atomic.add(bytes, 0, 1)",
+            "E0202",
+            "atomic add is not defined for u8",
+            "integers of 32 and 64 bits",
+        ),
+        ("s[()] = v[0]", "E0204", "not f32", "writes a view or buffer"),
+        ("total[:] = s", "E0302", "1 index for the 0 axes", "[()]"),
         ("out[:] = v[:, :]", "E0302", "2 indices for the 1 axis", "None makes a new one"),
         ("out[:] = I.matmul(x[:, :], v[:], acc_dtype=I.f32)", "E0302", "not tensor<f32, [N]>", "rank 2"),
         ("out[:] = I.full((n,), 0.0, I.f32)", "E0306", "an index, not i64", "cast it to index"),
@@ -451,3 +490,42 @@ def test_what_authors_often_get_wrong(error_of, line, code, both_sides, instead)
     found = error_of(MISTAKES.format(line))
     assert found.code == code and found.column and "^" in str(found)
     assert both_sides in found.message and instead in found.message
+
+
+@pytest.mark.parametrize(
+    "parameter, instead",
+    [
+        ("a: float", "a runtime scalar is I.f32 or I.f64, a compile-time value I.Constexpr[float]"),
+        ("a: np.float32", 'a runtime scalar is I.f32, an array I.In[I.f32, ("N",)]'),
+        ("a: np.ndarray", 'an array is a view such as I.In[I.f32, ("N",)]'),
+        ("a: I.In[np.int8, ('N',)]", "is I.i8, not <class 'numpy.int8'>"),
+        ("a: I.In[I.f32, 'N']", "one axis is written ('N',)"),
+        ("self", "a kernel is no method"),
+    ],
+)
+def test_annotations_of_other_libraries(error_of, parameter, instead):
+    found = error_of(f"import numpy as np\n\n\n@intent.kernel\ndef kernel({parameter}):  # <-\n    pass\n")
+    assert found.code == "E0804" and instead in found.message
+
+
+def test_a_name_that_a_round_leaves_to_the_next_is_defined_before_the_loop(error_of):
+    lines = ["for i in range(4):", "    if i > 0:", "        out[i] = best  # <-", "    best = x[i]"]
+    assert "defined before the loop" in error_of(kernel(*lines)).message
+
+
+def test_a_literal_that_got_a_name_explains_types_that_disagree(error_of):
+    lines = ["at = 0", "for i in range(4):", "    if x[i] > 0.0:  # <-", "        at = i", "out[0] = x[at]"]
+    found = error_of(kernel(*lines))
+    assert found.code == "E0407" and "one bound to I.cast(0, I.index) is not" in found.message
+
+
+def test_the_same_domain_twice_is_explained(error_of):
+    found = error_of(
+        """
+        @intent.kernel
+        def kernel(x: I.In[I.f32, ("N", "N")], out: I.Out[I.f32, ("N",)]):
+            d = I.domain(0, x.shape[0])
+            out[d] = x[d, d]  # <-
+        """
+    )
+    assert found.code == "E0302" and any("pairs its coordinates" in text for text, _ in notes_of(found))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from intent import marshal
+from intent.artifact import complete
 from intent.frontend.signature import Parameter
 from intent.numbers import Misfit, scalar_bits
 
@@ -108,7 +109,7 @@ def test_views_of_different_types_keep_their_alignment():
         (np.zeros(4, np.float64), TypeError, "x is f32, its array float64"),
         (np.zeros(4, ">f4"), TypeError, "x: the array's byte order"),
         (np.zeros((2, 2), np.float32), ValueError, "x has 1 axes"),
-        ([1.0, 2.0], TypeError, "x takes an array, not list"),
+        ([1.0, 2.0], TypeError, "not list; np.array(..., 'float32'.* makes one"),
         (np.float32(1.0), TypeError, "x takes an array"),
         (np.ma.zeros(4, np.float32), TypeError, "not a masked one"),
         (
@@ -207,3 +208,12 @@ def test_a_scalar_that_does_not_fit_names_its_parameter():
 def test_a_wrong_number_of_arguments_lists_the_parameters():
     with pytest.raises(TypeError, match=r"1 arguments for 2 parameters \(a, b\)"):
         marshal.lay_out((view("a"), view("b")), [np.zeros(1, np.float32)])
+
+
+def test_out_arrays_too_many_or_missing_say_where_they_go():
+    one = np.zeros(1, np.float32)
+    parameters = (view("a"), view("b", access="Out"))
+    with pytest.raises(TypeError, match="1 arguments for 2 parameters .*; `run` makes the Out arrays"):
+        marshal.lay_out(parameters, [one])
+    with pytest.raises(TypeError, match="2 arguments for 1 parameters .*; Out arrays go to outputs="):
+        complete(parameters, [one, one])

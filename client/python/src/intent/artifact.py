@@ -385,7 +385,8 @@ def complete(parameters, args, outputs=()) -> list:
     is_out = [p.kind == "view" and p.access == "Out" for p in parameters]
     if len(args) != is_out.count(False):
         names = ", ".join(p.name for p, out in zip(parameters, is_out) if not out)
-        raise TypeError(f"{len(args)} arguments for {is_out.count(False)} parameters ({names})")
+        hint = "; Out arrays go to outputs=, or to a call of the artifact" if len(args) == len(is_out) else ""
+        raise TypeError(f"{len(args)} arguments for {is_out.count(False)} parameters ({names}){hint}")
     if outputs and len(outputs) != is_out.count(True):
         raise TypeError(f"{len(outputs)} outputs for {is_out.count(True)} Out views")
     supply = iter(args)

@@ -70,7 +70,7 @@ class Definition:
                 body = tree.body[0].body if isinstance(tree.body[0], ast.If) else tree.body
                 if isinstance(body[0], ast.FunctionDef):
                     return body[0]
-                self._problem = "it is not a plain `def`"
+                self._problem = "it is not a plain `def`: a kernel is neither async nor a lambda"
         name = self.function.__qualname__
         raise CompileError(
             [
@@ -174,7 +174,8 @@ def bound(kernel, constexprs) -> tuple[Kernel, dict]:
     if isinstance(kernel, Specialized):
         kernel, bindings = kernel.kernel, {**kernel.constexprs, **bindings}
     if not isinstance(kernel, Kernel):
-        raise TypeError(f"an @intent.kernel is needed, not {type(kernel).__name__}")
+        hint = "; decorate it with @intent.kernel" if isinstance(kernel, types.FunctionType) else ""
+        raise TypeError(f"an @intent.kernel is needed, not {type(kernel).__name__}{hint}")
     return kernel, bindings
 
 

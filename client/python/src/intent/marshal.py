@@ -101,7 +101,10 @@ def output_array(parameter, symbols) -> np.ndarray:
 def as_array(parameter, value) -> np.ndarray:
     """The array of a view argument, whose memory it is. Raises TypeError or ValueError naming the parameter."""
     if isinstance(value, (np.generic, int, float, bool, list, tuple)) or value is None:
-        raise TypeError(f"{parameter.name} takes an array, not {type(value).__name__}")
+        made = ""
+        if isinstance(value, (list, tuple)):
+            made = f"; np.array(..., {numpy_dtype(parameter.dtype).name!r}) makes one of it"
+        raise TypeError(f"{parameter.name} takes an array, not {type(value).__name__}{made}")
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{parameter.name} takes a plain array, not a masked one")
     if not isinstance(value, np.ndarray):
@@ -168,7 +171,10 @@ def lay_out(parameters, values) -> Call:
     """Checks every runtime argument and lays the arrays out."""
     if len(values) != len(parameters):
         names = ", ".join(p.name for p in parameters)
-        raise TypeError(f"{len(values)} arguments for {len(parameters)} parameters ({names})")
+        missing = len(parameters) - len(values)
+        outs = sum(p.access == "Out" for p in parameters)
+        hint = "; `run` makes the Out arrays" if missing == outs else ""
+        raise TypeError(f"{len(values)} arguments for {len(parameters)} parameters ({names}){hint}")
     arrays = [as_array(p, v) if p.kind == "view" else None for p, v in zip(parameters, values)]
     bind_shapes(parameters, arrays)
     spans = [None if array is None else _span(array) for array in arrays]

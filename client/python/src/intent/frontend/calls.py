@@ -150,7 +150,7 @@ def _slice(state, node, arguments):
 def _len(state: State, node, arguments):
     items = expressions.as_tuple(state, arguments[0]) if len(arguments) == 1 else None
     if items is None:
-        state.fail("E0803", "len is of a tuple; a tensor's extents are in its shape", node)
+        state.fail("E0803", "len is of a tuple; the first extent of a view or tensor is x.shape[0]", node)
     return len(items)
 
 

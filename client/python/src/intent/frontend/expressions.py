@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import types
 
 from .. import _core as core
 from .. import dtypes, intrinsics
 from ..annotations import Enum
-from . import branches, calls, hints, scopes, syntax
+from . import branches, calls, hints, origins, scopes, syntax
 from .state import State
 from .values import (
     POISON,
@@ -38,6 +37,9 @@ _BINARY = {
 }
 
 _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+
+_OTHER_COMPARISONS = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
+_COMPARED_BY = "values are compared by == != < <= > >=, and I.reduce.any tells of a whole tensor"
 
 _NOT_PART = {
     ast.Lambda: "a lambda; write a helper with @intent.fn",
@@ -161,7 +163,8 @@ def _compare(state, node):
 
 def _compare_two(state, node, op, left, right):
     if type(op) not in _COMPARE:
-        state.fail("E0802", f"the comparison {type(op).__name__} is not part of the language", node)
+        word = _OTHER_COMPARISONS[type(op)]
+        state.fail("E0802", f"the comparison `{word}` is not part of the language; {_COMPARED_BY}", node)
     if any(isinstance(x, (Enum, EnumConstexpr)) for x in (left, right)):
         return _compare_enums(state, node, op, left, right)
     if (
@@ -303,8 +306,7 @@ def _member(state, base, name, node):
     known = base.__all__ if is_language else [n for n in dir(base) if not n.startswith("_")]
     prefix = "I." if is_language else f"{_title(base)}."
     instead = hints.intrinsic(f"{prefix}{name}".removeprefix("I."))
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"; use {instead}" if instead else f"; the nearest is {prefix}{near[0]}" if near else ""
+    hint = f"; use {instead}" if instead else hints.nearest(name, known, prefix)
     state.fail("E0801", f"unknown intrinsic {prefix}{name}{hint}", node)
 
 
@@ -381,10 +383,18 @@ def index_terms(state, node) -> list:
                 terms = [index_term(state, part, item) for part in value]
             else:
                 terms.append(index_term(state, value, item))
-    kinds = {state.kind(term) for term in terms if isinstance(term, core.Operand)}
-    if kinds >= {"domain", "tensor"}:
-        state.mixed.append((state.frame.definition.file, node.lineno, node.col_offset + 1))
+    _note_mixed(state, [term for term in terms if isinstance(term, core.Operand)], node)
     return terms
+
+
+def _note_mixed(state, terms, node):
+    """Remembers what a mistake of shapes may come from: terms that do not do what they look like."""
+    place = (state.frame.definition.file, node.lineno, node.col_offset + 1)
+    domains = [term.id for term in terms if state.kind(term) == "domain"]
+    if domains and any(state.kind(term) == "tensor" for term in terms):
+        state.mixed.append((origins.MIXED, *place))
+    if len(set(domains)) < len(domains):
+        state.mixed.append((origins.TWICE, *place))
 
 
 def index_term(state, value, node):

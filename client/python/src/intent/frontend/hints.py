@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+
 from .. import intrinsics
-from . import signature
 
 # Intrinsics that do not exist.
 _INTRINSICS = {
@@ -93,6 +94,7 @@ _ATTRIBUTES = {
     "T": "I.transpose(x)",
     "all": "I.reduce.all",
     "any": "I.reduce.any",
+    "append": "I.buffer, which holds what changes",
     "argmax": "I.arg_reduce.max",
     "astype": "I.cast",
     "clip": "I.minimum and I.maximum",
@@ -139,17 +141,24 @@ def attribute(name: str) -> str | None:
     return _ATTRIBUTES.get(name)
 
 
-def symbol(kernel, name: str) -> str | None:
-    """An expression for the extent that a shape symbol of the kernel names."""
-    for parameter in signature.read(kernel):
-        if name in parameter.shape:
-            return f"{parameter.name}.shape[{parameter.shape.index(name)}]"
-    return None
+def nearest(name: str, known, prefix: str = "") -> str:
+    """Which known name is most like one that is not, as the end of a sentence; empty if none is."""
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; the nearest is {prefix}{near[0]}" if near else ""
+
+
+def bare(first: str, second: str) -> str:
+    """Where two dtypes that disagree may come from, as the end of a sentence: from a literal that got a name."""
+    for one, other in ((first, second), (second, first)):
+        if one in ("i64", "f64") and other in _OWN.split() and one != other:
+            zero = "0" if one == "i64" else "0.0"
+            return f"; a name bound to a bare {zero} is {one}, one bound to I.cast({zero}, I.{other}) is not"
+    return ""
 
 
 def dtype(value) -> str | None:
     """The language's name of a dtype that is given as a string or as another library's."""
-    if value in _PYTHON_TYPES:
+    if isinstance(value, type) and value in _PYTHON_TYPES:
         return _PYTHON_TYPES[value]
     text = value if isinstance(value, str) else getattr(value, "__name__", str(value))
     return _DTYPES.get(text.rpartition(".")[2])

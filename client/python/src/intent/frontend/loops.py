@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _core as core
-from . import branches, expressions, statements, syntax
+from . import branches, expressions, hints, statements, syntax
 from .state import Failure, Loop, State
 from .values import (
     POISON,
@@ -56,8 +56,12 @@ def as_iteration(state: State, value, node) -> Iteration:
         return Iteration((value,), single=True)
     if isinstance(value, tuple) and value and all(isinstance(item, Domain) for item in value):
         return Iteration(value, single=False)
-    extent = is_leaf(value) and state.kind(value) in ("view", "buffer", "tensor")
-    hint = "; I.domain(0, x.shape[0]) has the coordinates of its first axis" if extent else ""
+    kind = state.kind(value) if is_leaf(value) else ""
+    hint = ""
+    if kind in ("view", "buffer", "tensor"):
+        hint = "; I.domain(0, x.shape[0]) has the coordinates of its first axis"
+    elif kind in ("scalar", "literal", "constexpr"):
+        hint = "; I.domain(0, n) has the coordinates below n"
     state.fail(
         "E0204",
         f"a loop runs over range, I.domain, a subregion, a tuple of domains, enumerate or I.parallel of these, not "
@@ -191,7 +195,7 @@ class _Carries:
         self.state.error(
             "E0402",
             f"{name} is carried through the loop and changes its type: {before} before it, {after} after one "
-            "iteration; cast or shape it once, before the loop",
+            f"iteration; cast or shape it once, before the loop{hints.bare(before, after)}",
             self.node,
         )
         return False

@@ -20,6 +20,10 @@ MIXED = (
     "a domain and an index tensor stand in one subscript: each domain adds an axis of its own; to pair coordinates "
     "point by point, index with I.indices(domain)"
 )
+TWICE = (
+    "a domain stands twice in one subscript, and each time adds an axis of its own; x[i, i] with i = I.indices(domain) "
+    "pairs its coordinates"
+)
 
 
 class Origins:
@@ -48,8 +52,8 @@ class Origins:
         """Where each symbol comes from, if the message sets several extents against each other."""
         found = []
         if code in ("E0301", "E0302"):
-            places = [m for m in self._mixed if m[0] == file and line <= m[1] <= end_line]
-            found = [Note(MIXED, *place) for place in places[:1]]
+            places = [m for m in self._mixed if m[1] == file and line <= m[2] <= end_line]
+            found = [Note(*place) for place in places[:1]]
         if code not in ("E0301", "E0305", "E0402", "E0407", "E0601"):
             return found
         words = [word for part in _BRACKETS.findall(text) for word in _WORD.findall(part)]

@@ -9,7 +9,7 @@ import types
 from .. import dtypes, intrinsics
 from ..annotations import Enum
 from ..kernel import Helper, Kernel
-from . import hints
+from . import hints, signature
 from .values import Unbound
 
 _BUILTINS = {name: getattr(builtins, name) for name in ("range", "enumerate", "slice", "len")}
@@ -22,12 +22,16 @@ _INSTEAD = {
     "any": "I.reduce.any",
     "all": "I.reduce.all",
     "pow": "the operator **",
-    "int": "I.i64 as a dtype, and I.cast to convert",
-    "float": "I.f64 as a dtype, and I.cast to convert",
-    "bool": "I.bool as a dtype, and I.cast to convert",
+    "int": "I.i64 as a dtype, and I.cast(x, I.i64) to convert",
+    "float": "I.f64 as a dtype, and I.cast(x, I.f32) to convert",
+    "bool": "I.bool as a dtype, and I.cast(x, I.bool) to convert",
     "round": "I.floor(x + 0.5)",
-    "zip": "indices",
-    "print": "an Out view",
+    "zip": "one loop over a domain, with x[i] and y[i]",
+    "print": "an Out view, or the interpreter's checked mode, which names the line of a mistake",
+    "sorted": "a sort of your own, with a buffer and loops",
+    "reversed": "forward coordinates, and arithmetic on them",
+    "list": "a tuple, or an I.buffer",
+    "divmod": "the operators // and %",
 }
 
 _STATIC = (
@@ -52,7 +56,12 @@ def lookup(state, name: str, node):
             state.fail("E0405", f"{name!r} is not defined here: {value.reason}", node)
         return value
     if name in state.frame.local_names:
-        state.fail("E0405", f"{name!r} is not defined before this use", node)
+        hint = (
+            "; what one round of a loop leaves to the next is defined before the loop"
+            if state.frame.loop
+            else ""
+        )
+        state.fail("E0405", f"{name!r} is not defined before this use{hint}", node)
     definition = state.frame.definition
     found, value = definition.variable(name)
     if found:
@@ -62,9 +71,29 @@ def lookup(state, name: str, node):
         return _BUILTINS[name]
     if name in _INSTEAD:
         state.fail("E0801", f"{name!r} is Python's and not part of the language; use {_INSTEAD[name]}", node)
-    extent = hints.symbol(state.kernel, name) if state.frame.is_kernel else None
-    hint = f"; a symbol of the annotations is no variable: its extent is {extent}" if extent else ""
+    extent = _extent(state.kernel, name) if state.frame.is_kernel else None
+    if extent:
+        hint = f"; a symbol of the annotations is no variable: its extent is {extent}"
+    else:
+        hint = hints.nearest(name, _known(state))
     state.fail("E0801", f"unknown name {name!r}{hint}", node)
+
+
+def _extent(kernel, name: str) -> str | None:
+    """An expression for the extent that a shape symbol of the kernel names."""
+    for parameter in signature.read(kernel):
+        if name in parameter.shape:
+            return f"{parameter.name}.shape[{parameter.shape.index(name)}]"
+    return None
+
+
+def _known(state) -> list:
+    """The names that can be read where the trace stands."""
+    function = state.frame.definition.function
+    own = [
+        n for n, value in state.frame.env.items() if not n.startswith("$") and not isinstance(value, Unbound)
+    ]
+    return [*own, *function.__code__.co_freevars, *function.__globals__]
 
 
 def outside(state, value, name: str, node):
@@ -90,7 +119,9 @@ def outside(state, value, name: str, node):
         state.fail("E0802", f"{name!r} is no dtype of the language; use {instead}", node)
     instead = "; make it a tuple" if isinstance(value, list) else ""
     if hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
-        instead = '; an array is a parameter, such as I.In[I.f32, ("N",)]'
+        scalar = getattr(value, "shape", None) == () and hasattr(value, "item")
+        array = '; an array is a parameter, such as I.In[I.f32, ("N",)]'
+        instead = "; .item() makes a number of it" if scalar else array
     state.fail(
         "E0802",
         f"{name!r} is {_article(type(value).__name__)}, which a kernel cannot use{instead}; from outside come numbers, "
@@ -106,4 +137,4 @@ def check_integer(state, value: int, node) -> int:
 
 
 def _article(word: str) -> str:
-    return ("an " if word[:1].lower() in "aeiou" else "a ") + word
+    return ("an " if word[:1].lower() in "aeiou" or word == "ndarray" else "a ") + word

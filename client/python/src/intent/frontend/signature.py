@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..annotations import ConstexprAnnotation, Constraints, Enum, View
+from . import hints
 from .state import Failure
 from .values import EnumConstexpr
 
@@ -60,6 +61,8 @@ def _parameter(kernel, argument, defaults, enums) -> Parameter:
     def bad(message, code="E0804"):
         return Parameter(name, "bad", **place, problem=(code, message))
 
+    if argument.annotation is None and name == "self":
+        return bad("a kernel is no method: define it outside of the class")
     if argument.annotation is None:
         return bad(f'the parameter {name!r} needs an annotation, such as I.In[I.f32, ("N",)] or I.f32')
     try:
@@ -74,7 +77,20 @@ def _parameter(kernel, argument, defaults, enums) -> Parameter:
         return Parameter(name, "scalar", **place, dtype=annotation.name)
     if isinstance(annotation, ConstexprAnnotation):
         return _constexpr(name, annotation.type, place, bad, defaults, enums)
-    return bad(f"the annotation of {name!r} is neither a view, a dtype nor a constexpr: {annotation!r}")
+    return bad(
+        f"the annotation of {name!r} is neither a view, a dtype nor a constexpr: {annotation!r}"
+        + _instead(name, annotation)
+    )
+
+
+def _instead(name, annotation) -> str:
+    """What to write for an annotation of Python or NumPy."""
+    if annotation in (int, float, bool):
+        scalar = {int: "I.i64 or I.index", float: "I.f32 or I.f64", bool: "I.bool"}[annotation]
+        return f"; a runtime scalar is {scalar}, a compile-time value I.Constexpr[{annotation.__name__}]"
+    if dtype := hints.dtype(annotation):
+        return f'; a runtime scalar is {dtype}, an array I.In[{dtype}, ("N",)]'
+    return '; an array is a view such as I.In[I.f32, ("N",)]' if hasattr(annotation, "__array__") else ""
 
 
 def _evaluate(kernel, name):
@@ -98,9 +114,11 @@ def _view(name, annotation, place, bad, has_default) -> Parameter:
     dtype, shape = items[0], items[1]
     constraints = items[2] if len(items) == 3 else Constraints()
     if not isinstance(dtype, dtypes.DType):
-        return bad(f"the first part of the annotation of {name!r} is a dtype such as I.f32, not {dtype!r}")
+        wanted = hints.dtype(dtype) or "a dtype such as I.f32"
+        return bad(f"the first part of the annotation of {name!r} is {wanted}, not {dtype!r}")
     if not isinstance(shape, tuple):
-        return bad(f"the shape of {name!r} is a tuple of integers and symbols, not {shape!r}")
+        instead = f"; one axis is written ({shape!r},)" if isinstance(shape, (str, int)) else ""
+        return bad(f"the shape of {name!r} is a tuple of integers and symbols, not {shape!r}{instead}")
     for extent in shape:
         whole = isinstance(extent, int) and not isinstance(extent, bool)
         if not (whole and 0 <= extent < 2**63) and not (isinstance(extent, str) and extent.isidentifier()):

@@ -32,6 +32,8 @@ _INSTEAD = {
     Record: "; read one of its fields",
     Domain: "; I.indices makes a tensor of its coordinates",
     Shape: "; take one of its extents",
+    type(None): "; a helper gives what its `return` says, and nothing without one",
+    str: "; a choice is a constexpr, of bool or of an I.Enum",
 }
 
 
@@ -88,7 +90,7 @@ class State:
         self.enums: dict[type, int] = {}
         self.read: list = []  # (definition, name, value) of every outside name that was read
         self.disagreeing: set = set()  # constexpr branches whose arms give different types
-        self.mixed: list = []  # (file, line, column) of subscripts with both a domain and an index tensor
+        self.mixed: list = []  # (note, file, line, column) of subscripts that often are not meant so
         self.files: dict[str, int] = {}
         self._steps = 0
 

@@ -12,7 +12,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from . import branches, expressions, loops, syntax
+from . import branches, expressions, hints, loops, syntax
 from .branches import RESULT, Disagreement
 from .state import MAX_COPIES, Abort, Failure
 from .values import POISON, Domain, Unbound, is_leaf, is_poison, leaves
@@ -103,6 +103,10 @@ def _merge_paths(state, node, test, arms):
     if isinstance(merged, Disagreement):
         if merged.slot == RESULT:
             message = f"paths return different types: {merged.first} and {merged.second}"
+            if "None" in (merged.first, merged.second):
+                message += (
+                    "; a path without `return` gives None: return something on every path, or nothing on all"
+                )
             return Ended(state.error("E0806", message, node))
         _report_branches(state, node, merged)
         merged = {slot: POISON for slot in slots}
@@ -118,7 +122,8 @@ def _report_branches(state, node, disagreement):
     return state.error(
         "E0407",
         f"{name!r} is {disagreement.first} in one branch and {disagreement.second} in the other; make them one type "
-        "(I.cast for the dtype, I.full for the shape), or use two names",
+        "(I.cast for the dtype, I.full for the shape), or use two names"
+        + hints.bare(disagreement.first, disagreement.second),
         node,
     )
 
