@@ -104,6 +104,7 @@ void KernelWalker::EmitOp(const Op& op) {
     case OpKind::kParallel:
       return EmitParallel(op);
     case OpKind::kYield:
+    case OpKind::kFence:  // one thread holds all lanes of a tile
       return;
     case OpKind::kGuard:
       return Require(operand(0), op, op.status, op.index, op.axis, operand(1), operand(2));

@@ -144,8 +144,11 @@ absl::Status CudaKernel::Launch(const PreparedLaunch& prepared, Stream stream) {
     lease = *std::move(memory);
     trailing[1] = lease.barrier;
     trailing[2] = lease.scratch;
-    trailing[3] = lease.scratch + static_cast<uint64_t>(shape.scratch_bytes);
-    trailing[4] = static_cast<uint64_t>(shape.block_scratch_bytes);
+    trailing[3] = static_cast<uint64_t>(shape.scratch_bytes);
+    if (shape.block_scratch_bytes > 0) {
+      trailing[4] = lease.scratch + static_cast<uint64_t>(shape.scratch_bytes);
+      trailing[5] = static_cast<uint64_t>(shape.block_scratch_bytes);
+    }
   }
   void* parameters[] = {words.data()};
   const auto& [grid, block] = std::tie(shape.grid, shape.block);

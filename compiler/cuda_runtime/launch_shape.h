@@ -30,7 +30,7 @@ struct LaunchShape {
 
 inline constexpr int64_t kScratchAlignment = 256;
 // What follows the arguments among the words of a launch (compile.proto, Variant).
-inline constexpr size_t kTrailingWords = 5;
+inline constexpr size_t kTrailingWords = 6;
 
 // The first variant whose guard holds. A RunError when a program of it is undefined for these
 // arguments or asks for what no device has.

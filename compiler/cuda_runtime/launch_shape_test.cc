@@ -156,7 +156,7 @@ TEST(LaunchShape, WordsAreTheViewsThenTheScalarsThenRoomForTheLauncher) {
                                              static_cast<uint64_t>(-80), 16,  // the matrix
                                              0x20000, 4, 2, 0, 56,            // the vector
                                              0xfd,                            // the scalar
-                                             0, 0, 0, 0, 0));
+                                             0, 0, 0, 0, 0, 0));
 }
 
 }  // namespace

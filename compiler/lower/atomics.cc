@@ -53,28 +53,35 @@ void Lowerer::LowerAtomic(const Op& op) {
   const Id mem = b().MemCast(element->base, carrier), at = b().Index(0);
   const auto operand = [&](size_t i) { return b().Bitcast(Scalar(op.operands[i]), carrier); };
   const auto bind = [&](Id old) { Bind(op.result, Binding::Scalar(b().Bitcast(old, dtype))); };
+  std::vector<Id> operands;
+  for (size_t i = 1; i <= values; ++i) operands.push_back(operand(i));
+  Fence();
   switch (op.kind) {
     case OpKind::kAtomicLoad:
-      return bind(b().AtomicLoad(mem, at, attr.order));
+      bind(b().AtomicLoad(mem, at, attr.order));
+      break;
     case OpKind::kAtomicStore:
-      return b().AtomicStore(mem, at, operand(1), attr.order);
+      b().AtomicStore(mem, at, operands[0], attr.order);
+      break;
     case OpKind::kAtomicCas: {
-      const auto exchanged = b().AtomicCas(mem, at, operand(1), operand(2), attr.order);
+      const auto exchanged = b().AtomicCas(mem, at, operands[0], operands[1], attr.order);
       Bind(op.result, Binding::Product({Binding::Scalar(b().Bitcast(exchanged.old, dtype)),
                                         Binding::Scalar(exchanged.success)}));
-      return;
+      break;
     }
     default:
+      if (!IsFloat(dtype) || attr.rmw == RmwKind::kExchange) {
+        bind(b().AtomicRmw(attr.rmw, mem, at, operands[0], attr.order));
+        break;
+      }
+      const Id update = Scalar(op.operands[1]);
+      Bind(op.result, Binding::Scalar(AtomicUpdate(element->base, at, attr.order, [&](Id old) {
+             return b().Rounded(CombineOf(attr.rmw), old, update);
+           })));
+      Report(op, "by compare and exchange");
       break;
   }
-  if (!IsFloat(dtype) || attr.rmw == RmwKind::kExchange) {
-    return bind(b().AtomicRmw(attr.rmw, mem, at, operand(1), attr.order));
-  }
-  const Id update = Scalar(op.operands[1]);
-  Bind(op.result, Binding::Scalar(AtomicUpdate(element->base, at, attr.order, [&](Id old) {
-         return b().Rounded(CombineOf(attr.rmw), old, update);
-       })));
-  Report(op, "by compare and exchange");
+  Fence();
 }
 
 }  // namespace intent::lower

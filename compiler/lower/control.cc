@@ -158,7 +158,51 @@ Id Lowerer::PointCount(const Binding& domain) {
   return Product(extents);
 }
 
+bool Lowerer::IsScalarLoop(const Op& op) const {
+  if (!OnUnits() || in_parallel_) return false;
+  bool scalars = true;
+  const auto look = [&](const Type& type) {
+    for (const Type& leaf : FlatTypes(type)) scalars = scalars && leaf.IsScalar();
+  };
+  look(ResultType(op));
+  for (const auto& region : op.regions) {
+    ForEachOp(*region, [&](const Op& inner) {
+      const OpKind kind = inner.kind;
+      if (kind == OpKind::kParallel) scalars = false;
+      if (kind == OpKind::kDomain || kind == OpKind::kDomainProduct || kind == OpKind::kSubregion ||
+          kind == OpKind::kBuffer) {
+        return;
+      }
+      if (inner.result != kNoValue) look(ResultType(inner));
+      if (InfoOf(kind).effect != Effect::kWrite) return;
+      for (size_t i = 1; i < inner.operands.size(); ++i) look(TypeOf(inner.operands[i]));
+    });
+  }
+  return scalars;
+}
+
+void Lowerer::LowerAlone(const Op& op) {
+  const std::vector<Type> types = FlatTypes(ResultType(op));
+  std::vector<Id> memory;
+  for (const Type& type : types) memory.push_back(b().Alloc(type.dtype(), b().Index(1)));
+  const Id zero = b().Index(0);
+  Alone([&] {
+    LowerOp(op);
+    if (types.empty()) return;
+    std::vector<Binding> leaves;
+    Of(op.result).Leaves(&leaves);
+    for (size_t i = 0; i < leaves.size(); ++i)
+      b().Store(memory[i], zero, Eval(leaves[i], {}, {}), zero);
+  });
+  std::vector<Binding> leaves;
+  for (Id id : memory) leaves.push_back(Binding::Scalar(b().Load(id, zero, 1, zero)));
+  size_t next = 0;
+  Bind(op.result, Unflatten(ResultType(op), leaves, &next));
+  Report(op, "in order, by one thread");
+}
+
 void Lowerer::LowerFor(const Op& op) {
+  if (IsScalarLoop(op)) return LowerAlone(op);
   const Binding domain = Of(op.operands[0]);
   const Block& body = *op.regions[0];
   std::vector<Binding> inits;
@@ -183,6 +227,7 @@ void Lowerer::LowerFor(const Op& op) {
 }
 
 void Lowerer::LowerWhile(const Op& op) {
+  if (IsScalarLoop(op)) return LowerAlone(op);
   const Block &condition = *op.regions[0], &body = *op.regions[1];
   std::vector<Binding> inits;
   std::vector<Type> types;
@@ -233,7 +278,8 @@ void Lowerer::LowerParallel(const Op& op) {
     weight += heavy ? 256 : 1;
   });
   in_parallel_ = true;
-  b().Parallel(b().Index(0), total, b().Index(std::max<int64_t>(1, 8192 / (weight + 1))), points);
+  const int64_t grain = OnUnits() ? 1 : std::max<int64_t>(1, 8192 / (weight + 1));
+  b().Parallel(b().Index(0), total, b().Index(grain), points);
   in_parallel_ = false;
   Report(op, "points, split among tasks");
 }

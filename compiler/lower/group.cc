@@ -193,6 +193,7 @@ void Lowerer::StageRows(const TensorPtr& leaf, Id block, const Window& rows) {
       b().Alloc(leaf->dtype, b().Select(scattered, Count({block, Count(row)}), b().Index(0)));
   const Id shifted = b().MemOffset(memory, b().Sub(b().Index(0), b().Mul(rows.low, dense[0])));
   b().If(scattered, [&] {
+    Fence();
     const Id turned = IsTurned(*original);
     if (b().ConstantOf(turned) != nullptr) {
       StoreStage(Binding::OfTensor(original), leaf->extents, shifted, dense, rows, false);
@@ -228,6 +229,7 @@ void Lowerer::StageRows(const TensorPtr& leaf, Id block, const Window& rows) {
           StoreStage(Binding::OfTensor(original), leaf->extents, shifted, dense, rows, false);
           return std::vector<Id>{};
         });
+    Fence();
   });
   leaf->base = b().Select(scattered, shifted, original->base);
   for (size_t axis = 0; axis < dense.size(); ++axis) {

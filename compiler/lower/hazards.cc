@@ -117,14 +117,16 @@ void Lowerer::Snapshot(const TensorPtr& leaf, Id condition) {
   const Id copy = b().Alloc(leaf->dtype, count);
   const std::vector<Id> dense = DenseStrides(extents);
   b().If(condition, [&] {
-    ForEachPoint(extents, -1, 1, {}, {},
-                 [&](const std::vector<Coord>& coords, const Context& context) {
-                   Id offset = b().Index(0);
-                   for (size_t axis = 0; axis < coords.size(); ++axis) {
-                     offset = b().Add(offset, b().Mul(coords[axis].base, dense[axis]));
-                   }
-                   b().Store(copy, offset, EvalTensor(*original, coords, context), b().Index(0));
-                 });
+    Fence();
+    EachElement(extents, {}, OnUnits(),
+                [&](const std::vector<Coord>& coords, const Context& context) {
+                  Id offset = b().Index(0);
+                  for (size_t axis = 0; axis < coords.size(); ++axis) {
+                    offset = b().Add(offset, b().Mul(coords[axis].base, dense[axis]));
+                  }
+                  b().Store(copy, offset, EvalTensor(*original, coords, context), b().Index(0));
+                });
+    Fence();
   });
   std::vector<Id> chosen;
   for (size_t axis = 0; axis < strides.size(); ++axis) {

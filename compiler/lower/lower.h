@@ -23,6 +23,9 @@ namespace intent::lower {
 
 struct LowerOptions {
   int vector_bits = 256;  // 0: every value is a scalar
+  // Above 0: a machine whose units are blocks of so many threads, warps of them, or single threads
+  // (docs/decisions/0013). Then `vector_bits` counts what one thread holds of a tile.
+  int block_threads = 0;
   int vector_registers = 16;
   bool materialize_all = false;  // the plain total lowering: every operation its own stage
   bool parallel = true;

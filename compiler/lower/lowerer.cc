@@ -136,6 +136,17 @@ std::string Lowerer::Tasks() const {
   return options_.parallel ? ", split among tasks" : ", on one thread: parallel is off";
 }
 
+void Lowerer::Fence() {
+  if (OnUnits()) b().Fence();
+}
+
+void Lowerer::Alone(const std::function<void()>& body) {
+  if (!OnUnits() || in_parallel_) return body();
+  in_parallel_ = true;
+  b().Parallel(b().Index(0), b().Index(1), b().Index(1), [&](Id, Id) { body(); });
+  in_parallel_ = false;
+}
+
 Id Lowerer::ZeroOf(DType dtype) { return b().Const({dtype, 0}); }
 
 Id Lowerer::Product(const std::vector<Id>& factors) {

@@ -80,6 +80,13 @@ class Lowerer {
   Id Count(const std::vector<Id>& factors);
   Id ZeroOf(DType dtype);
 
+  // Between stages: what the lanes of a unit wrote is read by others, or overwritten.
+  void Fence();
+  // One task of one unit: where outside of `parallel` only an order of small steps is possible,
+  // each of which would be a phase of the whole grid.
+  void Alone(const std::function<void()>& body);
+  bool OnUnits() const { return options_.block_threads > 0; }
+
   // --- eval.cc: elements of lazy tensors.
   Id Eval(const Binding& binding, const std::vector<Coord>& coords, const Context& context);
   Id EvalTensor(const Tensor& tensor, const std::vector<Coord>& coords, const Context& context);
@@ -168,6 +175,10 @@ class Lowerer {
   // Runs `stage` over [0, extent) split among tasks, or at once; work: elements per step of the
   // extent.
   void InParallel(Id extent, Id work, const std::function<void(const Window&)>& stage);
+  // Elements one by one; `points` runs one of the whole iteration space. On units, every element is
+  // a task.
+  void EachElement(const std::vector<Id>& extents, const Window& window, bool parallel,
+                   const PointBody& points);
   // Returns the lanes it works on at once.
   int32_t StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
                      const std::vector<Id>& strides, const Window& window, bool parallel);
@@ -261,6 +272,16 @@ class Lowerer {
   std::vector<Id> ReduceRow(const Reduction& reduction, const std::vector<Coord>& retained);
   std::vector<Id> ReduceColumn(const Reduction& reduction, const std::vector<Coord>& retained,
                                const Context& context);
+  // --- unit_reduce.cc: the same where tiles are as wide as a block of threads.
+  using FoldStep = std::function<std::vector<Id>(Id at, const std::vector<Id>& sums)>;
+  std::vector<Id> NestedFold(const Combine& combine, Id low, Id high, Id step,
+                             const std::vector<Id>& identity, int accumulators,
+                             const FoldStep& body);
+  std::vector<Id> FoldMembers(const Reduction& reduction, const std::vector<Coord>& retained,
+                              const std::vector<Coord>& outer, Id low, Id high);
+  std::vector<Id> ReduceRowOnUnit(const Reduction& reduction, const std::vector<Coord>& retained);
+  std::vector<Id> ReduceAllOnUnits(const Reduction& reduction);
+  int32_t UnitLanes(int bits, Id inner_extent);
   std::vector<Coord> Decode(Id linear, const std::vector<Id>& extents);
   void FoldTree(const Combine& combine, const std::vector<Id>& partials, Id count, int32_t lanes);
   Reduction MakeReduction(const Op& op);
@@ -318,6 +339,9 @@ class Lowerer {
   void LowerFor(const Op& op);
   void LowerWhile(const Op& op);
   void LowerParallel(const Op& op);
+  // A loop of scalars outside of `parallel`, as one task on units.
+  bool IsScalarLoop(const Op& op) const;
+  void LowerAlone(const Op& op);
   // A value that crosses a loop or branch: scalars as they are, tensors as memory.
   struct Slot {
     Type type;

@@ -413,7 +413,10 @@ void Lowerer::LowerStore(const Op& op, const IndexAttr& attr) {
   const TensorPtr target = AffineWindow(access);
   if (target != nullptr) {
     if (target->rank() == 0) {
-      b().Store(target->base, b().Index(0), Eval(value, {}, {}), b().Index(0));
+      const Id element = Eval(value, {}, {});
+      Fence();
+      b().Store(target->base, b().Index(0), element, b().Index(0));
+      Fence();
       return;
     }
     PrepareStage(value, *target);

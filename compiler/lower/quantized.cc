@@ -99,7 +99,9 @@ void Lowerer::ForEachRecord(Id records, const std::vector<Binding>& operands, in
                 Context context;
                 context.lanes = lanes;
                 context.unit = known;
+                Fence();
                 body(record[0], context);
+                Fence();
                 return std::vector<Id>{};
               });
       return std::vector<Id>{};
@@ -189,26 +191,33 @@ void Lowerer::LowerQuantizedDot(const Op& op) {
   const TensorPtr output = AllocateDense(DType::kF32, {});
   Bind(op.result, Binding::OfTensor(output));
   const Id terms = b().Alloc(DType::kF32, b().Max(records, one));
+  Fence();
   b().Store(terms, zero, ZeroOf(DType::kF32), one);
+  Fence();
   const int32_t lanes = options_.vector_bits > 0 ? kSub : 1;
   ForEachRecord(records, {lhs, rhs}, lanes, [&](Id record, const Context& context) {
     b().Store(terms, record, DotRecord(lhs, rhs, record, context), one);
   });
-  b().While(
-      {records}, [&](const std::vector<Id>& m) { return b().Less(one, m[0]); },
-      [&](const std::vector<Id>& m) {
-        const Id pairs = b().FloorDiv(m[0], two), left = b().Mod(m[0], two);
-        const auto term = [&](Id at) { return b().Load(terms, at, 1, zero); };
-        b().For(zero, pairs, one, {}, [&](const std::vector<Id>& i) {
-          const Id at = b().Mul(i[0], two);
-          b().Store(terms, i[0], b().Add(term(at), term(b().Add(at, one))), one);
-          return std::vector<Id>{};
+  Alone([&] {
+    b().While(
+        {records}, [&](const std::vector<Id>& m) { return b().Less(one, m[0]); },
+        [&](const std::vector<Id>& m) {
+          const Id pairs = b().FloorDiv(m[0], two), left = b().Mod(m[0], two);
+          const auto term = [&](Id at) { return b().Load(terms, at, 1, zero); };
+          b().For(zero, pairs, one, {}, [&](const std::vector<Id>& i) {
+            const Id at = b().Mul(i[0], two);
+            const Id sum = b().Add(term(at), term(b().Add(at, one)));
+            Fence();
+            b().Store(terms, i[0], sum, one);
+            Fence();
+            return std::vector<Id>{};
+          });
+          b().If(b().Equal(left, one),
+                 [&] { b().Store(terms, pairs, term(b().Sub(m[0], one)), one); });
+          return std::vector<Id>{b().Add(pairs, left)};
         });
-        b().If(b().Equal(left, one),
-               [&] { b().Store(terms, pairs, term(b().Sub(m[0], one)), one); });
-        return std::vector<Id>{b().Add(pairs, left)};
-      });
-  b().Store(output->base, zero, b().Load(terms, zero, 1, zero), one);
+    b().Store(output->base, zero, b().Load(terms, zero, 1, zero), one);
+  });
   Report(op, std::to_string(lanes) + " lanes in a record, every step rounded");
 }
 

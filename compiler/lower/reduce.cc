@@ -63,6 +63,7 @@ void Lowerer::FoldTree(const Combine& combine, const std::vector<Id>& partials, 
 // All members of one retained point, lanes running along the last reduced axis. One scalar per
 // leaf.
 std::vector<Id> Lowerer::ReduceRow(const Reduction& reduction, const std::vector<Coord>& retained) {
+  if (OnUnits()) return ReduceRowOnUnit(reduction, retained);
   const int32_t lanes = reduction.lanes;
   const Combine& combine = reduction.combine;
   const int steps = combine.rounds ? kSteps : kExactSteps;
@@ -192,6 +193,14 @@ std::vector<Id> Lowerer::ReduceColumn(const Reduction& reduction,
       return sums;
     });
   };
+  if (OnUnits()) {
+    return NestedFold(combine, b().Index(0), members, b().Index(1), identity, 1,
+                      [&](Id at, const std::vector<Id>& sums) {
+                        return CombineLeaves(
+                            combine, sums,
+                            reduction.element(retained, Decode(at, reduction.reduced), context));
+                      });
+  }
   const ScalarValue* constant = b().ConstantOf(members);
   if (!combine.rounds ||
       (constant != nullptr && static_cast<int64_t>(constant->bits) <= kColumnSteps)) {
@@ -224,6 +233,7 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
   const int rank = static_cast<int>(reduction.retained.size());
   const bool columns = !reduction.lanes_along_reduced && reduction.lanes > 1;
   const auto stage = [&](const Window& rows) {
+    Fence();
     ForEachPoint(
         reduction.retained, columns ? rank - 1 : -1, columns ? reduction.lanes : 1,
         columns ? reduction.watch : std::vector<Id>{}, rows,
@@ -240,6 +250,7 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
             b().Store(outputs[leaf]->base, offset, result[leaf], b().Index(1), context.mask);
           }
         });
+    Fence();
   };
   if (window.low != kNoId || rank == 0) {
     stage(window);
@@ -247,6 +258,8 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
   }
   std::vector<Id> work(reduction.retained.begin() + 1, reduction.retained.end());
   work.insert(work.end(), reduction.reduced.begin(), reduction.reduced.end());
+  // On units, what has no lanes is a thread's: each result is a task.
+  if (OnUnits() && reduction.lanes == 1) work = {b().Index(int64_t{1} << 30)};
   InParallel(reduction.retained[0], Product(work), stage);
 }
 
@@ -282,7 +295,8 @@ Lowerer::Reduction Lowerer::MakeReduction(const Op& op, const Leaves& leaves,
     // Across results, one step down the members reads whole lines of several vectors.
     const ScalarValue* inner = b().ConstantOf(leaves[0].tensor->extents.back());
     const int64_t wide = int64_t{kAccumulators} * reduction.lanes;
-    if (!reduction.lanes_along_reduced && reduction.lanes > 1 && reduction.dtypes.size() == 1 &&
+    if (!OnUnits() && !reduction.lanes_along_reduced && reduction.lanes > 1 &&
+        reduction.dtypes.size() == 1 &&
         (inner == nullptr || static_cast<int64_t>(inner->bits) >= wide)) {
       reduction.lanes = static_cast<int32_t>(wide);
     }

@@ -133,8 +133,10 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
     });
   };
   const auto stage = [&](const Window& window) {
+    Fence();
     ForEachPoint(others, lanes > 1 ? static_cast<int>(others.size()) - 1 : -1, lanes, watch, window,
                  prefix);
+    Fence();
   };
   Report(op, std::to_string(lanes) + " lanes across prefixes" + (layered ? ", in layers" : "") +
                  (others.empty() ? "" : Tasks()));

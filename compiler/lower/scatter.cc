@@ -55,29 +55,31 @@ void Lowerer::ScatterElements(const Relation& bound, const std::vector<ValueId>&
   GuardWindows(access);
   const Binding value = Of(op.operands[1]);
   const std::vector<Id> extents = ExtentIds(type.shape());
-  const auto stage = [&](const Window& window) {
-    ForEachPoint(
-        extents, -1, 1, {}, window, [&](const std::vector<Coord>& coords, const Context& context) {
-          // The value is a value at inactive places too, and may fail there.
-          const Id element = Eval(value, coords, context);
-          Context inner = context;
-          Id active = b().Bool(true);
-          if (access.valid != kNoValue) {
-            active = Eval(Of(access.valid), coords, context);
-            access.outer_mask_known = true;
-            inner.mask = active;
-            inner.guarded = true;
-          }
-          const std::vector<Coord> place = SourceCoords(access, coords, inner);
-          Id offset = b().Index(0);
-          for (size_t axis = 0; axis < place.size(); ++axis) {
-            offset = b().Add(offset, b().Mul(CoordTile(place[axis], 1), resource.strides[axis]));
-          }
-          b().If(active, [&] { put(offset, element); });
-        });
+  const auto put_point = [&](const std::vector<Coord>& coords, const Context& context) {
+    // The value is a value at inactive places too, and may fail there.
+    const Id element = Eval(value, coords, context);
+    Context inner = context;
+    Id active = b().Bool(true);
+    if (access.valid != kNoValue) {
+      active = Eval(Of(access.valid), coords, context);
+      access.outer_mask_known = true;
+      inner.mask = active;
+      inner.guarded = true;
+    }
+    const std::vector<Coord> place = SourceCoords(access, coords, inner);
+    Id offset = b().Index(0);
+    for (size_t axis = 0; axis < place.size(); ++axis) {
+      offset = b().Add(offset, b().Mul(CoordTile(place[axis], 1), resource.strides[axis]));
+    }
+    b().If(active, [&] { put(offset, element); });
   };
-  if (!parallel || extents.empty()) return stage({});
-  InParallel(extents[0], Product({extents.begin() + 1, extents.end()}), stage);
+  Fence();
+  if (parallel) {
+    EachElement(extents, {}, true, put_point);
+  } else {
+    Alone([&] { EachElement(extents, {}, false, put_point); });
+  }
+  Fence();
 }
 
 void Lowerer::LowerScatterUnique(const Op& op) {
@@ -111,9 +113,9 @@ void Lowerer::LowerScatterReduce(const Op& op) {
     }
     return CombineLeaves(combine, {old}, {update})[0];
   };
-  const bool shared = in_parallel_;
+  const bool shared = in_parallel_ || OnUnits();
   const std::optional<RmwKind> rmw = IsInteger(dtype) ? RmwOf(attr.combine) : std::nullopt;
-  ScatterElements(access, captures, false, [&](Id offset, Id update) {
+  ScatterElements(access, captures, OnUnits(), [&](Id offset, Id update) {
     if (!shared) {
       const Id old = b().Load(base, offset, 1, b().Index(0));
       b().Store(base, offset, combined(old, update), b().Index(0));

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "compiler/lower/lowerer.h"
 #include "compiler/lower/elementwise_combine.h"
+#include "compiler/lower/lowerer.h"
 
 namespace intent::lower {
 

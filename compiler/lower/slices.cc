@@ -70,7 +70,10 @@ Lowerer::Leaves Lowerer::GetValue(const ValueArray& array, Id index) {
 void Lowerer::SetValue(const ValueArray& array, Id index, const Leaves& value) {
   for (size_t i = 0; i < array.types.size(); ++i) {
     if (!array.types[i].IsTensor()) {
-      b().Store(array.bases[i], index, Eval(value[i], {}, {}), b().Index(0));
+      const Id scalar = Eval(value[i], {}, {});
+      Fence();
+      b().Store(array.bases[i], index, scalar, b().Index(0));
+      Fence();
       continue;
     }
     const Id base = b().MemOffset(array.bases[i], b().Mul(index, Product(array.extents[i])));
@@ -96,12 +99,16 @@ Id Lowerer::StackDepth(Id count) {
     for (int64_t rest = static_cast<int64_t>(known->bits); rest > 1; rest /= 2) ++depth;
     return b().Index(depth);
   }
-  return b().While(
+  const Id depth = b().While(
       {b().Index(2), count},
       [&](const std::vector<Id>& ids) { return b().Less(b().Index(1), ids[1]); },
       [&](const std::vector<Id>& ids) {
         return std::vector<Id>{b().Add(ids[0], b().Index(1)), b().FloorDiv(ids[1], b().Index(2))};
       })[0];
+  if (!OnUnits()) return depth;
+  // No less than that, and a launcher can bound it.
+  const Id least = b().Index(2);
+  return b().Max(b().Min(b().Min(depth, b().Index(66)), b().Add(count, least)), least);
 }
 
 Lowerer::RunStack Lowerer::MakeStack(const Type& schema, Id depth) {
@@ -150,7 +157,8 @@ Lowerer::Leaves Lowerer::FoldRange(const OrderedFold& fold, Id first, Id count) 
   return GetValue(stack.runs, zero);
 }
 
-// A split fold has its combine twice: folds in folds are not split, or code would grow with 2^depth.
+// A split fold has its combine twice: folds in folds are not split, or code would grow with
+// 2^depth.
 bool Lowerer::MaySplit(Id count) {
   return options_.parallel && !in_parallel_ && callbacks_ == 0 && !b().IsIndex(count, 1);
 }
@@ -176,7 +184,10 @@ Lowerer::Leaves Lowerer::FoldOrdered(const OrderedFold& fold, Id count, Id work)
   in_parallel_ = false;
   OrderedFold rest = fold;
   rest.item = [&](Id range) { return GetValue(partials, range); };
-  return FoldRange(rest, zero, ranges);
+  if (!OnUnits()) return FoldRange(rest, zero, ranges);
+  const ValueArray total = MakeArray(fold.schema, one);
+  Alone([&] { SetValue(total, zero, FoldRange(rest, zero, ranges)); });
+  return GetValue(total, zero);
 }
 
 }  // namespace intent::lower

@@ -9,6 +9,8 @@ namespace {
 
 // Elements that one task should at least have: below, threads cost more than they bring.
 constexpr int64_t kTaskElements = 1 << 14;
+// On a unit of many threads a task is cheap; a few vectors of a block keep its memory busy.
+constexpr int64_t kUnitTaskElements = 1 << 12;
 
 }  // namespace
 
@@ -103,11 +105,27 @@ void Lowerer::InParallel(Id extent, Id work, const std::function<void(const Wind
     stage({});
     return;
   }
+  const int64_t elements = OnUnits() ? kUnitTaskElements : kTaskElements;
   const Id grain =
-      b().Add(b().FloorDiv(b().Index(kTaskElements), b().Max(work, b().Index(1))), b().Index(1));
+      b().Add(b().FloorDiv(b().Index(elements - 1), b().Max(work, b().Index(1))), b().Index(1));
   in_parallel_ = true;
   b().Parallel(b().Index(0), extent, grain, [&](Id begin, Id end) { stage({begin, end}); });
   in_parallel_ = false;
+}
+
+void Lowerer::EachElement(const std::vector<Id>& extents, const Window& window, bool parallel,
+                          const PointBody& points) {
+  if (!parallel || extents.empty()) return ForEachPoint(extents, -1, 1, {}, window, points);
+  if (!OnUnits() || in_parallel_) {
+    return InParallel(extents[0], Product({extents.begin() + 1, extents.end()}),
+                      [&](const Window& rows) { ForEachPoint(extents, -1, 1, {}, rows, points); });
+  }
+  InParallel(Product(extents), b().Index(kUnitTaskElements), [&](const Window& range) {
+    b().For(range.low, range.high, b().Index(1), {}, [&](const std::vector<Id>& at) {
+      points(Decode(at[0], extents), {});
+      return std::vector<Id>{};
+    });
+  });
 }
 
 void Lowerer::WatchStrides(const Binding& value, const std::vector<SymbolicCoord>& coords,
@@ -142,7 +160,19 @@ int32_t Lowerer::LanesFor(const std::vector<DType>& dtypes, Id inner_extent) {
     if (dtype == DType::kBool || dtype == DType::kIndex) continue;
     bits = std::max(bits, BitWidth(dtype));
   }
+  if (OnUnits()) return UnitLanes(bits, inner_extent);
   return std::max(options_.vector_bits / std::max(bits, 16), 1);
+}
+
+// A whole block's vectors, or a warp's where the extent is known to be short.
+int32_t Lowerer::UnitLanes(int bits, Id inner_extent) {
+  const int32_t own = std::clamp(options_.vector_bits / std::max(bits, 16), 1, 8);
+  const int32_t block = options_.block_threads * own;
+  const ScalarValue* extent = b().ConstantOf(inner_extent);
+  if (extent == nullptr) return block;
+  int32_t lanes = 1;
+  while (lanes < block && lanes < static_cast<int64_t>(extent->bits)) lanes *= 2;
+  return lanes;
 }
 
 int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
@@ -159,7 +189,10 @@ int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents
     return 1;
   }
   if (rank == 0) {
-    b().Store(base, b().Index(0), Eval(value, {}, {}), b().Index(0));
+    const Id element = Eval(value, {}, {});
+    Fence();
+    b().Store(base, b().Index(0), element, b().Index(0));
+    Fence();
     return 1;
   }
   std::vector<DType> dtypes{b().type(base).dtype};
@@ -174,30 +207,33 @@ int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents
       watch.push_back(strides.back());
     }
   }
-  const auto stage = [&](const Window& rows) {
-    ForEachPoint(extents, lanes > 1 ? rank - 1 : -1, lanes, watch, rows,
-                 [&](const std::vector<Coord>& coords, const Context& context) {
-                   Id offset = b().Index(0);
-                   for (int axis = 0; axis < rank; ++axis) {
-                     offset = b().Add(offset, b().Mul(coords[axis].base, strides[axis]));
-                   }
-                   const Id element = Eval(value, coords, context);
-                   if (context.lanes == 1) {
-                     b().Store(base, offset, element, b().Index(0));
-                   } else {
-                     b().Store(base, offset, b().Splat(element, context.lanes),
-                               context.unit != nullptr ? b().Index(1) : strides.back(),
-                               context.mask);
-                   }
-                 });
+  const auto put = [&](const std::vector<Coord>& coords, const Context& context) {
+    Id offset = b().Index(0);
+    for (int axis = 0; axis < rank; ++axis) {
+      offset = b().Add(offset, b().Mul(coords[axis].base, strides[axis]));
+    }
+    const Id element = Eval(value, coords, context);
+    if (context.lanes == 1) {
+      b().Store(base, offset, element, b().Index(0));
+    } else {
+      b().Store(base, offset, b().Splat(element, context.lanes),
+                context.unit != nullptr ? b().Index(1) : strides.back(), context.mask);
+    }
   };
+  const auto stage = [&](const Window& rows) {
+    ForEachPoint(extents, lanes > 1 ? rank - 1 : -1, lanes, watch, rows, put);
+  };
+  Fence();
   if (window.low != kNoId || !parallel) {
     stage(window);
-    return lanes;
+  } else if (lanes == 1 && OnUnits()) {
+    EachElement(extents, {}, true, put);
+  } else {
+    const int64_t weight = 1 + static_cast<int64_t>(dtypes.size()) / 4;
+    InParallel(extents[0],
+               b().Mul(Product({extents.begin() + 1, extents.end()}), b().Index(weight)), stage);
   }
-  const int64_t weight = 1 + static_cast<int64_t>(dtypes.size()) / 4;
-  InParallel(extents[0], b().Mul(Product({extents.begin() + 1, extents.end()}), b().Index(weight)),
-             stage);
+  Fence();
   return lanes;
 }
 

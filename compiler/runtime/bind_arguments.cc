@@ -316,9 +316,44 @@ std::variant<BoundCall, RunError> Bind(
   return Binder(manifest, allocations, arguments).Run();
 }
 
+namespace {
+
+// As kOverlap and kSameView of the tile program.
+std::optional<int64_t> Compare(const Manifest& manifest, const BoundCall& call,
+                               const Instruction& instruction) {
+  if (std::max(instruction.index(), instruction.axis()) >= call.places.size()) return std::nullopt;
+  const Parameter& one = manifest.parameters(static_cast<int>(instruction.index()));
+  const Parameter& other = manifest.parameters(static_cast<int>(instruction.axis()));
+  if (!one.has_view() || !other.has_view()) return std::nullopt;
+  const size_t i = call.places[instruction.index()], j = call.places[instruction.axis()];
+  const intent_view &a = call.views[i], &b = call.views[j];
+  const auto first = reinterpret_cast<uintptr_t>(a.data),
+             second = reinterpret_cast<uintptr_t>(b.data);
+  if (instruction.opcode() == Instruction::OPCODE_OVERLAP) {
+    return a.low < a.high && b.low < b.high &&
+           first + static_cast<uintptr_t>(a.low) < second + static_cast<uintptr_t>(b.high) &&
+           second + static_cast<uintptr_t>(b.low) < first + static_cast<uintptr_t>(a.high);
+  }
+  const auto size = [](const Parameter& view) {
+    const std::optional<DType> dtype = DTypeFromName(view.view().dtype());
+    return dtype.has_value() ? StorageBytes(*dtype) : 0;
+  };
+  bool same = first == second && size(one) == size(other) && call.extents[i] == call.extents[j];
+  for (size_t axis = 0; same && axis < call.extents[i].size(); ++axis) {
+    same = call.extents[i][axis] <= 1 || call.strides[i][axis] == call.strides[j][axis];
+  }
+  return same;
+}
+
+}  // namespace
+
 std::optional<int64_t> LeafValue(const Manifest& manifest, const BoundCall& call,
                                  const Instruction& instruction) {
   const uint32_t index = instruction.index();
+  if (instruction.opcode() == Instruction::OPCODE_OVERLAP ||
+      instruction.opcode() == Instruction::OPCODE_SAME_VIEW) {
+    return Compare(manifest, call, instruction);
+  }
   if (instruction.opcode() == Instruction::OPCODE_SYMBOL) {
     return index < call.symbols.size() ? call.symbols[index] : std::nullopt;
   }

@@ -45,8 +45,8 @@ std::variant<BoundCall, execute::v1::RunError> Bind(
     const compile::v1::Manifest& manifest, const std::vector<BoundAllocation>& allocations,
     const google::protobuf::RepeatedPtrField<execute::v1::Argument>& arguments);
 
-// What a SYMBOL, EXTENT, STRIDE or SCALAR instruction of the manifest's programs stands for in a
-// call; nullopt when there is no such thing.
+// What a SYMBOL, EXTENT, STRIDE, SCALAR, OVERLAP or SAME_VIEW instruction of the manifest's programs
+// stands for in a call; nullopt when there is no such thing.
 std::optional<int64_t> LeafValue(const compile::v1::Manifest& manifest, const BoundCall& call,
                                  const compile::v1::Instruction& instruction);
 

@@ -74,6 +74,8 @@ std::optional<int64_t> Evaluate(const compile::v1::Program& program, const Progr
       case Instruction::OPCODE_EXTENT:
       case Instruction::OPCODE_STRIDE:
       case Instruction::OPCODE_SCALAR:
+      case Instruction::OPCODE_OVERLAP:
+      case Instruction::OPCODE_SAME_VIEW:
         result = leaf(instruction);
         break;
       case Instruction::OPCODE_SELECT:

@@ -148,6 +148,7 @@ class Printer {
       case OpKind::kParallel:
       case OpKind::kYield:
       case OpKind::kPoll:
+      case OpKind::kFence:
         break;
     }
     std::string text;

@@ -504,4 +504,10 @@ void TileBuilder::Guard(Id condition, Id value, Id limit, int32_t status, int32_
 
 void TileBuilder::Poll() { Append(OpKind::kPoll, {}, {}); }
 
+void TileBuilder::Fence() {
+  const std::vector<Op*>& ops = scopes_.back().block->ops;
+  if (!ops.empty() && ops.back()->kind == OpKind::kFence) return;
+  Append(OpKind::kFence, {}, {});
+}
+
 }  // namespace intent::tile

@@ -117,6 +117,8 @@ class TileBuilder {
 
   void Guard(Id condition, Id value, Id limit, int32_t status, int32_t parameter, int32_t axis);
   void Poll();
+  // Nothing directly after another fence of the block.
+  void Fence();
 
  private:
   struct Scope {

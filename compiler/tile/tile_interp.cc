@@ -356,6 +356,7 @@ class Interpreter {
       case OpKind::kParallel:
         return RunParallel(op);
       case OpKind::kYield:
+      case OpKind::kFence:
         return;
       case OpKind::kGuard:
         if (!BoolIn(op, 0)) {

@@ -410,6 +410,7 @@ class Verifier {
         }
         return;
       case OpKind::kPoll:
+      case OpKind::kFence:
         return Shape(op, 0, 0, 0);
     }
   }

@@ -13,7 +13,7 @@
 namespace intent::tile {
 
 inline constexpr int kMaxNesting = 1024;  // of regions
-inline constexpr int kMaxLanes = 1024;
+inline constexpr int kMaxLanes = 2048;
 inline constexpr int64_t kMaxStackElements = 1 << 16;  // of one kStackAlloc
 
 // kInternal names the first broken rule and prints the operation.

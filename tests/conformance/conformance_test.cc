@@ -334,7 +334,7 @@ std::vector<std::map<char, std::string>> Choices(const Call& call) {
   return choices;
 }
 
-// All ways for the first choice of dtypes; for others those of the tile interpreter and one of
+// All ways for the first choice of dtypes, or those with INTENT_WAYS in their names; for others those of the tile interpreter and one of
 // compiled code, in turn.
 std::vector<Way> WaysFor(const Section& section, size_t choice) {
   std::vector<Way> ways, compiled;
@@ -343,6 +343,10 @@ std::vector<Way> WaysFor(const Section& section, size_t choice) {
   }
   if (choice > 0) compiled = {compiled[(section.title.size() + choice) % compiled.size()]};
   ways.insert(ways.end(), compiled.begin(), compiled.end());
+  if (choice == 0) ways.insert(ways.end(), CudaWays().begin(), CudaWays().end());
+  if (const char* wanted = std::getenv("INTENT_WAYS")) {
+    std::erase_if(ways, [&](const Way& way) { return way.name.find(wanted) == std::string::npos; });
+  }
   return ways;
 }
 

@@ -8,6 +8,9 @@
 #include "compiler/cpu/emit.h"
 #include "compiler/cpu/kernel_fixture.h"
 #include "compiler/cpu/loader.h"
+#include "compiler/cuda/device_library.h"
+#include "compiler/cuda/emit.h"
+#include "compiler/cuda/nvrtc_fixture.h"
 #include "compiler/interp/interp.h"
 #include "compiler/ir/parse.h"
 #include "compiler/ir/scalar_text.h"
@@ -40,6 +43,16 @@ Way TileWay(int vector_bits) {
   way.lowering.vector_registers = vector_bits == 512 ? 32 : 16;
   // Regions in few and in many slices; at 512 bits and in optimised code as the lowering chooses.
   way.lowering.region_slice = vector_bits == 512 ? 0 : 2 + vector_bits / 32;
+  return way;
+}
+
+// As for CUDA, by blocks of few threads.
+Way UnitsWay() {
+  Way way;
+  way.name = "tile interpreter, units of 64 threads";
+  way.lowering = cuda::Lowering();
+  way.lowering.block_threads = 64;
+  way.lowering.region_slice = 3;
   return way;
 }
 
@@ -182,6 +195,7 @@ const std::vector<Way>& AllWays() {
     unfused.name += ", everything in memory";
     unfused.lowering.materialize_all = true;
     ways.push_back(unfused);
+    ways.push_back(UnitsWay());
     const std::vector<std::string> targets = cpu::RunnableTargets();
     // Compiling is what takes time: each level of optimisation once, each target at its best.
     ways.push_back(CompiledWay(targets.front(), 0, 1));
@@ -199,6 +213,20 @@ const std::vector<Way>& EmulatedWays() {
     if (MissingOnHost(*ParseTarget("aarch64")).empty() || !Emulator::Missing().empty()) return ways;
     ways.push_back(CompiledWay("aarch64", 0, 1));
     ways.push_back(CompiledWay("aarch64", 2, 1));
+    return ways;
+  }();
+  return kWays;
+}
+
+const std::vector<Way>& CudaWays() {
+  static const std::vector<Way> kWays = [] {
+    std::vector<Way> ways;
+    if (cuda::NvrtcForTests() == nullptr) return ways;
+    Way way;
+    way.name = "CUDA";
+    way.target = "sm_80";
+    way.lowering = cuda::Lowering();
+    ways.push_back(way);
     return ways;
   }();
   return kWays;
@@ -261,6 +289,28 @@ Outcome TestKernel::Interpret(const CallData& data) const {
   return outcome;
 }
 
+namespace {
+
+// Empty, or why it does not compile.
+std::string CompileCuda(const Module& module, const tile::Program& program, const Way& way) {
+  cuda::EmitOptions options;
+  const Function& function = module.kernel_function();
+  for (uint32_t i = 0; i < function.parameters.size(); ++i) {
+    (function.parameters[i].type.IsView() ? options.view_parameters : options.scalar_parameters)
+        .push_back(i);
+  }
+  const auto source = cuda::EmitCuda(program, options);
+  if (!source.ok()) return "emit: " + std::string(source.status().message());
+  const auto compiled = cuda::NvrtcForTests()->Compile({.source = source->text,
+                                                        .headers = cuda::DeviceLibrary(),
+                                                        .architecture = way.target,
+                                                        .quick = true});
+  if (!compiled.ok()) return std::string(compiled.status().message()) + "\n" + source->text;
+  return "";
+}
+
+}  // namespace
+
 struct TestKernel::Ready {
   ~Ready() {
     if (!library.empty()) std::remove(library.c_str());
@@ -295,6 +345,10 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
     }
     return ready;
   }
+  if (ParseTarget(way.target)->kind == TargetKind::kCuda) {
+    ready.refusal = CompileCuda(*canonical_, program, way);
+    return ready;
+  }
   cpu::EmitOptions options;
   options.opt_level = way.opt_level;
   const auto object = cpu::EmitObject(program, *ParseTarget(way.target), options);
@@ -325,6 +379,7 @@ Outcome TestKernel::Run(const CallData& data, const Way& way) const {
     outcome.message = ready.refusal;
     return outcome;
   }
+  if (way.name == "CUDA") return Interpret(data);
   Bound bound(function(), data);
   int32_t status = 0;
   if (ready.program != nullptr) {

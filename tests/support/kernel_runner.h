@@ -73,6 +73,9 @@ const std::vector<Way>& AllWays();
 // Compiled code for AArch64, where an emulator runs it (emulator.h): slower than all the others.
 const std::vector<Way>& EmulatedWays();
 
+// CUDA, where NVRTC is there.
+const std::vector<Way>& CudaWays();
+
 // A kernel, specialised. `text` must verify.
 class TestKernel {
  public:

@@ -11,20 +11,21 @@ namespace {
 constexpr int kSuccess = 0, kIllegalAddress = 700;
 // A view of rank 1: address, extent, stride, first and last byte.
 constexpr size_t kVectorWords = 5;
-constexpr size_t kTrailingWords = 5;
+constexpr size_t kTrailingWords = 6;
 
 // The trailing words of a launch.
 struct Trailing {
   intent_error* error;
   uint32_t* barrier;
   char* scratch;
+  uint64_t scratch_bytes;
   char* block_scratch;
   uint64_t block_scratch_bytes;
 };
 Trailing TrailingOf(const Launch& launch) {
   const uint64_t* last = launch.words.data() + launch.words.size() - kTrailingWords;
   return {reinterpret_cast<intent_error*>(last[0]), reinterpret_cast<uint32_t*>(last[1]),
-          reinterpret_cast<char*>(last[2]), reinterpret_cast<char*>(last[3]), last[4]};
+          reinterpret_cast<char*>(last[2]), last[3], reinterpret_cast<char*>(last[4]), last[5]};
 }
 
 template <typename T>
@@ -92,7 +93,9 @@ int UseScratch(const Launch& launch) {
   At<int64_t>(launch, 0, 0) = trailing.barrier == nullptr ? -1 : trailing.barrier[0]++;
   At<int64_t>(launch, 0, 1) = trailing.scratch == nullptr ? -1 : trailing.scratch[0];
   if (trailing.scratch != nullptr) {
-    std::memset(trailing.scratch, 0x5a, trailing.block_scratch - trailing.scratch);
+    std::memset(trailing.scratch, 0x5a, trailing.scratch_bytes);
+  }
+  if (trailing.block_scratch != nullptr) {
     std::memset(trailing.block_scratch, 0x5a, trailing.block_scratch_bytes * launch.grid[0]);
   }
   return kSuccess;

@@ -1,0 +1,330 @@
+#include "compiler/cuda/emit.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/cuda/emitter.h"
+#include "compiler/diag/check.h"
+
+namespace intent::cuda {
+
+using tile::Block;
+using tile::Id;
+using tile::Op;
+using tile::OpKind;
+
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int kThreadBits = 128;  // of a tile in one thread: a full access
+constexpr int kMostWarpLanes = kWarp * 8;
+
+int MostLanes(const tile::Program& program, const Block& block) {
+  int most = 1;
+  for (const Op* op : block.ops) {
+    for (Id id : op->results) {
+      if (!program.type(id).IsMem()) most = std::max(most, program.type(id).lanes);
+    }
+    for (Id id : op->operands) {
+      if (!program.type(id).IsMem()) most = std::max(most, program.type(id).lanes);
+    }
+    for (const auto& region : op->regions) most = std::max(most, MostLanes(program, *region));
+  }
+  return most;
+}
+
+}  // namespace
+
+Emitter::Emitter(const tile::Program& program, const EmitOptions& options)
+    : program_(program),
+      options_(options),
+      bounds_(program, options.view_parameters, options.scalar_parameters),
+      grid_(LaunchConstant(1)) {
+  INTENT_CHECK(options.view_parameters.size() == program.views.size() &&
+               options.scalar_parameters.size() == program.scalars.size())
+      << "the positions of parameters";
+}
+
+absl::StatusOr<CudaSource> Emitter::Run() {
+  headers_ = {"core.cuh", "unit.cuh"};
+  CountSlots(program_.body);
+  unit_ = {kBlockThreads, true, "return;", "launch"};
+  depth_ = 1;
+  EmitBlock(program_.body);
+  const std::string body = std::move(text_);
+  text_.clear();
+  depth_ = 0;
+  EmitArguments();
+  if (!status_.ok()) return status_;
+  CudaSource source;
+  source.text = Prologue() + text_ +
+                absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", kBlockThreads,
+                             ") intent_kernel(const __grid_constant__ Arguments args) {\n");
+  source.text += "  bool failed = false;  // a guard of this thread\n";
+  if (exchange_bytes_ > 0) {
+    source.text +=
+        absl::StrCat("  __shared__ __align__(16) char exchange[", exchange_bytes_, "];\n");
+  }
+  if (ConstantOf(ScratchSizes().launch) != 0) {
+    absl::StrAppend(&source.text, "  i64 launch_top = ", broadcasts_ ? kBroadcastBytes : 0, ";\n");
+  }
+  if (takes_block_scratch_) {
+    source.text +=
+        "  extern __shared__ __align__(256) char dynamic_shared[];\n"
+        "  const bool in_shared = args.block_scratch == nullptr;\n"
+        "  const i64 block_size = in_shared ? dynamic_shared_bytes() : args.block_scratch_bytes;\n"
+        "  char* const block_scratch =\n"
+        "      in_shared ? dynamic_shared : args.block_scratch + blockIdx.x * block_size;\n";
+  }
+  source.text += body + "}\n\n}  // namespace intent\n";
+  source.variants = Variants();
+  if (!status_.ok()) return status_;
+  return source;
+}
+
+std::string Emitter::Prologue() const {
+  std::string text;
+  for (const std::string& header : headers_)
+    absl::StrAppend(&text, "#include \"intent/", header, "\"\n");
+  return text + "\nnamespace intent {\n\n";
+}
+
+void Emitter::EmitArguments() {
+  Open("struct Arguments {");
+  for (size_t i = 0; i < program_.views.size(); ++i) {
+    const tile::ViewParameter& view = program_.views[i];
+    const std::string axes = view.rank == 0 ? ""
+                                            : absl::StrCat("i64 extents[", view.rank,
+                                                           "]; i64 strides[", view.rank, "]; ");
+    Line(absl::StrCat("struct { ", MemoryName(view.dtype), "* data; ", axes,
+                      "i64 low; i64 high; } view", i, ";"));
+  }
+  for (size_t i = 0; i < program_.scalars.size(); ++i) {
+    Line(absl::StrCat("u64 scalar", i, BitWidth(program_.scalars[i]) > 64 ? "[2]" : "", ";"));
+  }
+  Line("Error* error;");
+  Line("u32* barrier;");
+  Line("char* launch_scratch;");
+  Line("i64 launch_scratch_bytes;");
+  Line("char* block_scratch;");
+  Line("i64 block_scratch_bytes;");
+  Close(";");
+  Line("");
+}
+
+void Emitter::CountSlots(const Block& block) {
+  for (const Op* op : block.ops) {
+    slots_ += op->kind == OpKind::kStackAlloc ? 1 : 0;
+    for (const auto& region : op->regions) CountSlots(*region);
+  }
+}
+
+int Emitter::UnitOf(const Block& block) const {
+  const int lanes = MostLanes(program_, block);
+  return lanes == 1 ? 1 : lanes <= kMostWarpLanes ? kWarp : kBlockThreads;
+}
+
+void Emitter::EmitBlock(const Block& block) {
+  for (const Op* op : block.ops) {
+    if (!status_.ok()) return;
+    if (op->ordinal != ordinal_ && op->ordinal != kNoOrdinal && op->kind != OpKind::kYield) {
+      ordinal_ = op->ordinal;
+      Line(absl::StrCat("// op ", ordinal_));
+    }
+    EmitOp(*op);
+  }
+}
+
+void Emitter::EmitOp(const Op& op) {
+  if (unit_.whole_grid) EnterPhase(op);
+  switch (op.kind) {
+    case OpKind::kConst:
+      inlined_[op.results[0]] = Literal(op.constant);
+      return;
+    case OpKind::kViewBase:
+    case OpKind::kViewExtent:
+    case OpKind::kViewStride:
+    case OpKind::kScalarArg:
+    case OpKind::kOverlap:
+    case OpKind::kSameView:
+    case OpKind::kMemOffset:
+    case OpKind::kMemCast:
+    case OpKind::kSplat:
+    case OpKind::kIota:
+    case OpKind::kUnary:
+    case OpKind::kBinary:
+    case OpKind::kCompare:
+    case OpKind::kFma:
+    case OpKind::kSelect:
+    case OpKind::kCast:
+    case OpKind::kSaturatingCast:
+    case OpKind::kBitcast:
+      return EmitElementwise(op);
+    case OpKind::kAlloc:
+      return EmitAlloc(op);
+    case OpKind::kStackAlloc:
+      return EmitStackAlloc(op);
+    case OpKind::kLoad:
+    case OpKind::kStore:
+    case OpKind::kGather:
+    case OpKind::kScatter:
+      fenced_ = false;
+      return EmitAccess(op);
+    case OpKind::kAtomicLoad:
+    case OpKind::kAtomicStore:
+    case OpKind::kAtomicRmw:
+    case OpKind::kAtomicCas:
+      fenced_ = false;
+      return EmitAtomic(op);
+    case OpKind::kShuffle:
+    case OpKind::kExtractLane:
+    case OpKind::kReduceLanes:
+      return EmitAcrossLanes(op);
+    case OpKind::kFor:
+      return EmitFor(op);
+    case OpKind::kWhile:
+      return EmitWhile(op);
+    case OpKind::kIf:
+      return EmitIf(op);
+    case OpKind::kParallel:
+      return EmitParallel(op);
+    case OpKind::kGuard:
+      return EmitGuard(op);
+    case OpKind::kFence:
+      return EmitFence();
+    case OpKind::kYield:
+    case OpKind::kPoll:  // a launcher ends its process's context instead
+      return;
+  }
+}
+
+void Emitter::EmitFence() {
+  if (unit_.whole_grid || unit_.threads == 1 || fenced_) return;
+  Line(absl::StrCat("unit_fence<", UnitText(), ">();"));
+  fenced_ = true;
+}
+
+void Emitter::EmitGuard(const Op& op) {
+  Open(absl::StrCat("if (!", In(op, 0), ") {"));
+  Line(absl::StrCat("fail(args.error, ", op.status, ", ", op.ordinal, "u, ", op.index, ", ",
+                    op.axis, ", ", In(op, 1), ", ", In(op, 2), ");"));
+  Line("failed = true;");
+  Line(unit_.leave);
+  Close();
+}
+
+// Pure tiles from outside lie in another unit's threads: they are computed anew.
+void Emitter::Rematerialize(const Block& body) {
+  std::set<Id> inside, wanted;
+  const auto scan = [&](const auto& self, const Block& block) -> void {
+    inside.insert(block.arguments.begin(), block.arguments.end());
+    for (const Op* op : block.ops) {
+      for (Id id : op->operands) {
+        if (IsTile(id) && !inside.contains(id) && !inlined_.contains(id)) wanted.insert(id);
+      }
+      inside.insert(op->results.begin(), op->results.end());
+      for (const auto& region : op->regions) self(self, *region);
+    }
+  };
+  scan(scan, body);
+  const auto again = [&](const auto& self, Id id) -> void {
+    if (!IsTile(id) || inlined_.contains(id) || !inside.insert(id).second) return;
+    const Op* op = program_.definition(id);
+    INTENT_CHECK(op != nullptr && op->regions.empty() && op->kind != OpKind::kLoad &&
+                 op->kind != OpKind::kGather && op->kind != OpKind::kShuffle)
+        << "a tile crosses into a task that cannot compute it";
+    for (Id operand : op->operands) self(self, operand);
+    EmitElementwise(*op);
+  };
+  for (Id id : wanted) again(again, id);
+}
+
+void Emitter::EmitParallel(const Op& op) {
+  const Block& body = *op.regions[0];
+  const Unit outer = unit_;
+  const bool outer_private = private_memory_;
+  const int threads = UnitOf(body);
+  NoteGrid(op, threads);
+  const int units = kBlockThreads / threads;
+  tasks_.emplace_back(&body, threads);
+  const bool allocates = ConstantOf(ScratchOf(body, threads, /*grid=*/false)) != 0;
+  takes_block_scratch_ = takes_block_scratch_ || allocates;
+  const std::string label = absl::StrCat("next_", labels_++);
+  unit_ = {threads, false, absl::StrCat("goto ", label, ";"), "unit"};
+  private_memory_ = false;
+  const std::string lo = In(op, 0), hi = In(op, 1), grain = In(op, 2);
+  Open("{");
+  Line(absl::StrCat("const i64 tasks = count_tasks(", lo, ", ", hi, ", ", grain, ");"));
+  if (allocates) {
+    private_memory_ = true;
+    Line(absl::StrCat("const i64 unit_size = block_size / ", units, " / 64 * 64;"));
+    Line(absl::StrCat("char* const unit_scratch = block_scratch + unit_size * unit_in_block<",
+                      threads, ">();"));
+  }
+  Open(absl::StrCat("for (i64 task = unit_in_grid<", threads,
+                    ">(); task < tasks; task += units_in_grid<", threads, ">()) {"));
+  Open("{");
+  if (allocates) Line("i64 unit_top = 0;");
+  Line(absl::StrCat("const i64 ", Name(body.arguments[0]), " = ", lo, " + task * ", grain, ";"));
+  Line(absl::StrCat("const i64 ", Name(body.arguments[1]), " = task_end(", Name(body.arguments[0]),
+                    ", ", hi, ", ", grain, ");"));
+  fenced_ = true;
+  Rematerialize(body);
+  EmitBlock(body);
+  Close();
+  if (text_.find("goto " + label + ";") != std::string::npos) Line(label + ":;");
+  // The next task takes the same scratch memory.
+  if (threads > 1 && private_memory_) Line(absl::StrCat("unit_fence<", threads, ">();"));
+  Close();
+  Close();
+  unit_ = outer;
+  private_memory_ = outer_private;
+}
+
+void Emitter::Line(const std::string& text) {
+  if (!text.empty()) text_.append(static_cast<size_t>(2 * depth_), ' ');
+  text_ += text + "\n";
+}
+void Emitter::Open(const std::string& text) {
+  Line(text);
+  ++depth_;
+}
+void Emitter::Close(const std::string& after) {
+  --depth_;
+  Line("}" + after);
+}
+
+void Emitter::Refuse(const std::string& what) {
+  if (status_.ok()) status_ = absl::UnimplementedError(what);
+}
+
+std::string Emitter::Leader() const {
+  if (unit_.whole_grid) return "blockIdx.x == 0 && threadIdx.x == 0";
+  if (unit_.threads == 1) return "";
+  return absl::StrCat("unit_thread<", UnitText(), ">() == 0");
+}
+
+void Emitter::ActAlone(const std::string& statement) {
+  const std::string leader = Leader();
+  Line(leader.empty() ? statement : absl::StrCat("if (", leader, ") ", statement));
+}
+
+std::string Emitter::Exchange(int bytes) {
+  if (unit_.threads == 1) return "nullptr";
+  exchange_bytes_ = std::max(exchange_bytes_, bytes * (kBlockThreads / unit_.threads));
+  return "exchange";
+}
+
+lower::LowerOptions Lowering() {
+  lower::LowerOptions options;
+  options.block_threads = kBlockThreads;
+  options.vector_bits = kThreadBits;
+  options.packed_contractions = false;
+  return options;
+}
+
+absl::StatusOr<CudaSource> EmitCuda(const tile::Program& program, const EmitOptions& options) {
+  return Emitter(program, options).Run();
+}
+
+}  // namespace intent::cuda

@@ -1,0 +1,43 @@
+#pragma once
+
+// A tile program becomes CUDA C++ on the device library (device/*.cuh): one kernel, readable, with
+// our own names only; comments `// op N` give the ordinals of KIR's operations. How units of
+// threads run a tile program is docs/decisions/0013. Compile with kNvrtcFlags of nvrtc.h, the
+// library's headers in memory, and no include path.
+//
+// Thread-safe. The program must have passed VerifyTile.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/lower/lower.h"
+#include "compiler/tile/tile_ir.h"
+#include "intent/compile/v1/compile.pb.h"
+
+namespace intent::cuda {
+
+inline constexpr int kBlockThreads = 256;
+
+// How tile programs for this emitter are lowered.
+lower::LowerOptions Lowering();
+
+struct EmitOptions {
+  // Positions in the signature of the program's views and scalars, for the launch recipe.
+  std::vector<uint32_t> view_parameters, scalar_parameters;
+  bool unroll = true;  // ask for the unrolling of loops that only wait for memory
+};
+
+struct CudaSource {
+  std::string text;
+  std::string entry = "intent_kernel";
+  // How to launch it, without resources; at least one, the last without a guard.
+  std::vector<compile::v1::Variant> variants;
+};
+
+// kUnimplemented names what CUDA refuses: an operation whose scratch memory nothing bounds before
+// the launch.
+absl::StatusOr<CudaSource> EmitCuda(const tile::Program& program, const EmitOptions& options);
+
+}  // namespace intent::cuda

@@ -1,0 +1,222 @@
+// Reductions where a tile is as wide as a block of threads (docs/decisions/0013): accumulators stay
+// in registers, in nested loops of a few steps each, so that a sum of n members still passes
+// through a bounded number of roundings; nothing goes through memory but one value of each task of
+// a reduction to a scalar.
+
+#include <algorithm>
+
+#include "compiler/lower/lowerer.h"
+
+namespace intent::lower {
+namespace {
+
+constexpr int kNestedSteps = 16;  // of each loop but the outermost
+constexpr int kNestedLoops = 3;
+constexpr int kUnitAccumulators = 4;
+constexpr int64_t kTaskVectors = 16;  // least of a task of a reduction to a scalar
+constexpr int64_t kMostTasks = 2048;
+
+}  // namespace
+
+// body(at, sums) combines what stands at `at`, which goes from low by steps; at most
+// kNestedSteps results of each loop meet in the next.
+std::vector<Id> Lowerer::NestedFold(const Combine& combine, Id low, Id high, Id step,
+                                    const std::vector<Id>& identity, int accumulators,
+                                    const FoldStep& body) {
+  std::vector<Id> start;
+  for (int u = 0; u < accumulators; ++u)
+    start.insert(start.end(), identity.begin(), identity.end());
+  const size_t leaves = identity.size();
+  const auto meet = [&](const std::vector<Id>& lhs, const std::vector<Id>& rhs) {
+    std::vector<Id> result;
+    for (int u = 0; u < accumulators; ++u) {
+      const auto part = [&](const std::vector<Id>& all) {
+        return std::vector<Id>(all.begin() + static_cast<std::ptrdiff_t>(u * leaves),
+                               all.begin() + static_cast<std::ptrdiff_t>((u + 1) * leaves));
+      };
+      std::vector<Id> sums = CombineLeaves(combine, part(lhs), part(rhs));
+      for (size_t i = 0; i < leaves; ++i) {
+        result.push_back(b().Splat(sums[i], b().lanes(identity[i])));
+      }
+    }
+    return result;
+  };
+  std::function<std::vector<Id>(Id, Id, int)> nest = [&](Id from, Id to, int loops) {
+    Id stride = step;
+    for (int i = 1; i < loops; ++i) stride = b().Mul(stride, b().Index(kNestedSteps));
+    return b().For(from, to, stride, start, [&](const std::vector<Id>& carried) {
+      const std::vector<Id> sums(carried.begin() + 1, carried.end());
+      if (loops == 1) return body(carried[0], sums);
+      const Id end = b().Min(b().Add(carried[0], stride), to);
+      return meet(sums, nest(carried[0], end, loops - 1));
+    });
+  };
+  return nest(low, high, combine.rounds ? kNestedLoops : 1);
+}
+
+// Members [low, high) of the last reduced axis. A tile per leaf.
+std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vector<Coord>& retained,
+                                     const std::vector<Coord>& outer, Id low, Id high) {
+  const int32_t lanes = reduction.lanes;
+  const Combine& combine = reduction.combine;
+  const size_t leaves = reduction.dtypes.size();
+  const auto splat = [&](std::vector<Id> ids) {
+    for (Id& id : ids) id = b().Splat(id, lanes);
+    return ids;
+  };
+  const std::vector<Id> identity = splat(reduction.identity(retained, {}));
+  const auto element = [&](Id at, const Context& context) {
+    std::vector<Coord> point = outer;
+    point.push_back({});
+    point.back().base = at;
+    point.back().step = lanes > 1 ? 1 : 0;
+    return splat(reduction.element(retained, point, context));
+  };
+  if (lanes == 1) {
+    return NestedFold(combine, low, high, b().Index(1), identity, 1,
+                      [&](Id at, const std::vector<Id>& sums) {
+                        return CombineLeaves(combine, sums, element(at, {}));
+                      });
+  }
+  const int64_t chunk = int64_t{lanes} * kUnitAccumulators;
+  const Id count = b().Sub(high, low);
+  const Id whole = b().Select(UnitCondition(reduction.watch),
+                              b().Sub(count, b().Mod(count, b().Index(chunk))), b().Index(0));
+  const Id middle = b().Add(low, whole);
+  std::vector<Id> sums = identity;
+  if (middle != low) {
+    Context context;
+    context.lanes = lanes;
+    context.unit = &reduction.watch;
+    const std::vector<Id> all =
+        NestedFold(combine, low, middle, b().Index(chunk), identity, kUnitAccumulators,
+                   [&](Id at, const std::vector<Id>& carried) {
+                     std::vector<Id> next;
+                     for (int u = 0; u < kUnitAccumulators; ++u) {
+                       const std::vector<Id> own(
+                           carried.begin() + static_cast<std::ptrdiff_t>(u * leaves),
+                           carried.begin() + static_cast<std::ptrdiff_t>((u + 1) * leaves));
+                       const Id here = b().Add(at, b().Index(int64_t{u} * lanes));
+                       for (Id id : splat(CombineLeaves(combine, own, element(here, context))))
+                         next.push_back(id);
+                     }
+                     return next;
+                   });
+    std::vector<std::vector<Id>> tree;
+    for (int u = 0; u < kUnitAccumulators; ++u) {
+      tree.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(u * leaves),
+                        all.begin() + static_cast<std::ptrdiff_t>((u + 1) * leaves));
+    }
+    for (int width = kUnitAccumulators; width > 1; width /= 2) {
+      for (int u = 0; u < width / 2; ++u)
+        tree[u] = splat(CombineLeaves(combine, tree[2 * u], tree[2 * u + 1]));
+    }
+    sums = tree[0];
+  }
+  const std::vector<Id> rest =
+      NestedFold(combine, middle, high, b().Index(lanes), identity, 1,
+                 [&](Id at, const std::vector<Id>& carried) {
+                   Context context;
+                   context.lanes = lanes;
+                   context.mask = TailMask(at, high, lanes);
+                   std::vector<Id> members = element(at, context);
+                   for (size_t leaf = 0; leaf < leaves; ++leaf)
+                     members[leaf] = b().Select(context.mask, members[leaf], identity[leaf]);
+                   return splat(CombineLeaves(combine, carried, members));
+                 });
+  return splat(CombineLeaves(combine, sums, rest));
+}
+
+std::vector<Id> Lowerer::ReduceRowOnUnit(const Reduction& reduction,
+                                         const std::vector<Coord>& retained) {
+  if (reduction.retained.empty() && !in_parallel_) return ReduceAllOnUnits(reduction);
+  const Combine& combine = reduction.combine;
+  const std::vector<Id> outer(reduction.reduced.begin(), reduction.reduced.end() - 1);
+  const Id zero = b().Index(0), members = reduction.reduced.back();
+  if (outer.empty()) {
+    return CombineLanes(combine, FoldMembers(reduction, retained, {}, zero, members));
+  }
+  std::vector<Id> identity = reduction.identity(retained, {});
+  for (Id& id : identity) id = b().Splat(id, reduction.lanes);
+  const std::vector<Id> sums = NestedFold(
+      combine, zero, Product(outer), b().Index(1), identity, 1,
+      [&](Id at, const std::vector<Id>& carried) {
+        std::vector<Id> next = CombineLeaves(
+            combine, carried, FoldMembers(reduction, retained, Decode(at, outer), zero, members));
+        for (Id& id : next) id = b().Splat(id, reduction.lanes);
+        return next;
+      });
+  return CombineLanes(combine, sums);
+}
+
+// To one scalar, split among tasks by the extents alone: results depend on no grid.
+std::vector<Id> Lowerer::ReduceAllOnUnits(const Reduction& reduction) {
+  const Combine& combine = reduction.combine;
+  const Id zero = b().Index(0), one = b().Index(1);
+  const std::vector<Id> outer(reduction.reduced.begin(), reduction.reduced.end() - 1);
+  const Id rows = Product(outer), members = reduction.reduced.back();
+  const auto ceil_div = [&](Id a, Id c) { return b().FloorDiv(b().Add(a, b().Sub(c, one)), c); };
+  // Every row is cut into pieces; a task takes some neighbouring pieces.
+  const Id least = b().Index(int64_t{reduction.lanes} * kTaskVectors);
+  const Id most = b().Index(kMostTasks);
+  const Id piece = b().Mul(ceil_div(b().Max(ceil_div(members, most), one), least), least);
+  const Id pieces = b().Max(ceil_div(members, piece), one);
+  const Id total = b().Mul(rows, pieces);
+  const Id share = b().Max(ceil_div(total, most), one);
+  const Id tasks = ceil_div(total, share);
+  std::vector<Id> partials, results;
+  for (DType dtype : reduction.dtypes) {
+    partials.push_back(b().Alloc(dtype, b().Max(b().Min(tasks, most), one)));
+    results.push_back(b().Alloc(dtype, one));
+  }
+  std::vector<Id> identity = reduction.identity({}, {});
+  in_parallel_ = true;
+  b().Parallel(zero, tasks, one, [&](Id begin, Id end) {
+    b().For(begin, end, one, {}, [&](const std::vector<Id>& task) {
+      std::vector<Id> tiles = identity;
+      for (Id& id : tiles) id = b().Splat(id, reduction.lanes);
+      const Id first = b().Mul(task[0], share);
+      const Id last = b().Min(b().Add(first, share), total);
+      const std::vector<Id> sums = NestedFold(
+          combine, first, last, one, tiles, 1, [&](Id at, const std::vector<Id>& carried) {
+            const Id low = b().Mul(b().Mod(at, pieces), piece);
+            const Id high = b().Min(b().Add(low, piece), members);
+            std::vector<Id> next = CombineLeaves(
+                combine, carried,
+                FoldMembers(reduction, {}, Decode(b().FloorDiv(at, pieces), outer), low, high));
+            for (Id& id : next) id = b().Splat(id, reduction.lanes);
+            return next;
+          });
+      const std::vector<Id> scalars = CombineLanes(combine, sums);
+      for (size_t i = 0; i < partials.size(); ++i)
+        b().Store(partials[i], task[0], scalars[i], zero);
+      return std::vector<Id>{};
+    });
+  });
+  // One more task combines what the others left.
+  Reduction rest;
+  rest.combine = combine;
+  rest.dtypes = reduction.dtypes;
+  rest.reduced = {tasks};
+  rest.lanes = reduction.lanes > 1 ? options_.block_threads : 1;
+  rest.element = [&](const std::vector<Coord>&, const std::vector<Coord>& at,
+                     const Context& context) {
+    std::vector<Id> members;
+    for (Id partial : partials) {
+      members.push_back(
+          b().Load(partial, at.back().base, context.lanes, b().Index(1), context.mask));
+    }
+    return members;
+  };
+  rest.identity = [&](const std::vector<Coord>&, const Context&) { return identity; };
+  b().Parallel(zero, one, one, [&](Id, Id) {
+    const std::vector<Id> scalars = CombineLanes(combine, FoldMembers(rest, {}, {}, zero, tasks));
+    for (size_t i = 0; i < results.size(); ++i) b().Store(results[i], zero, scalars[i], zero);
+  });
+  in_parallel_ = false;
+  std::vector<Id> values;
+  for (Id result : results) values.push_back(b().Load(result, zero, 1, zero));
+  return values;
+}
+
+}  // namespace intent::lower
