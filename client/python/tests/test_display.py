@@ -5,6 +5,7 @@ import re
 import pytest
 
 import intent
+from intent.report import Report, ReportLine
 
 TEXT = """
 @intent.kernel
@@ -53,6 +54,13 @@ def test_a_diagnostic_shows_its_line_and_explanation(author):
     assert "<summary>E0801: " in html
     shown = caught.value._render_traceback_()
     assert shown[0] == "CompileError: 1 found" and "^" in shown[1] and shown[2].endswith("explain E0801")
+
+
+def test_a_report_is_shown_as_a_table():
+    report = Report([], lambda ordinal: ("", 0, 0, 0, 0))
+    assert report._repr_html_() == "<pre></pre>"
+    report = tuple.__new__(Report, [ReportLine("loops", "8 lanes < 16", 3, "a.py")])
+    assert report._repr_html_() == "<pre>line 3  loops     8 lanes &lt; 16</pre>"
 
 
 def test_a_code_without_a_page_is_shown_without():

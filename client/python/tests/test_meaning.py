@@ -257,7 +257,11 @@ def test_source_may_be_given():
     text = 'def kernel(x: I.In[I.f32, ("N",)], out: I.Out[I.f32, ("N",)]):\n    out[:] = x[:] * 2.0\n'
     scope = {"intent": intent}
     exec("import intent.language as I\n" + text, scope)
-    for source in (text, "\n    \n" + text, text.replace("def", "    def").replace("\n    out", "\n        out")):
+    for source in (
+        text,
+        "\n    \n" + text,
+        text.replace("def", "    def").replace("\n    out", "\n        out"),
+    ):
         kernel = intent.kernel(scope["kernel"], source=source)
         assert intent.interpret(kernel, np.ones(1, np.float32))[0] == 2.0
 
@@ -338,6 +342,21 @@ def test_an_out_of_bounds_access_names_parameter_axis_and_line(author):
     with pytest.raises(intent.RunError) as caught:
         intent.interpret(author(text).kernel, np.zeros(3, np.float32), 7)
     assert (caught.value.parameter, caught.value.axis, caught.value.line) == ("x", 0, 7)
+
+
+def test_an_error_of_a_run_shows_its_line_and_a_caret(author):
+    module = author(
+        """
+        @intent.kernel
+        def kernel(x: I.In[I.f32, ("N",)], at: I.index, out: I.Out[I.f32, ()]):
+            out[()] = 2.0 * x[at]
+        """
+    )
+    with pytest.raises(intent.RunError) as caught:
+        intent.interpret(module.kernel, np.zeros(3, np.float32), 3)
+    first, line, caret = str(caught.value).splitlines()
+    assert first.endswith(": E1101: index 3 is outside axis 0 of x, whose extent is 3")
+    assert line.endswith("out[()] = 2.0 * x[at]") and line.index("x[at]") == caret.index("^~~~~")
 
 
 def test_names_of_a_branch_that_nobody_reads_behind_it_may_differ_in_type(run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from html import escape
 from typing import NamedTuple
 
 _OPERATIONS = re.compile(r"op \d+(?:, op \d+)*")
@@ -41,6 +42,9 @@ class Report(tuple):
         return "\n".join(
             f"{place:<{width}}  {line.stage:<8}  {line.text}" for place, line in zip(places, self)
         )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def _place(line: ReportLine, with_file: bool) -> str:

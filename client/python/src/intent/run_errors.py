@@ -24,6 +24,7 @@ def run_error(
         notes = (Note("the other access", note_file, note_line, note_column),)
     where = f"{file}:{line}: " if line else ""
     lines = [where + (f"{code}: " if code else "") + text]
+    lines += str(trace.diagnostic(code, text, ordinal)).splitlines()[1:] if ordinal is not None else []
     lines += [f"  note: {n.file}:{n.line}: {n.message}" for n in notes if n.line]
     return RunError(
         "\n".join(lines),
