@@ -12,8 +12,10 @@
 //   intent/special.cuh  lgamma and i0
 //   intent/atomics.cuh  atomics
 //
-// Each includes what it needs. They hold nothing but forced-inline functions and templates, so what
-// a kernel does not call costs it the reading.
+// Each includes what it needs. What a kernel does not call costs it the reading and leaves nothing
+// in its module: headers hold forced-inline and static functions, templates and constants of
+// enumerations, since a static member or a specialised variable template would become a global
+// variable of every module.
 
 #include <span>
 #include <string_view>

@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char* kArchitectures[] = {"sm_80", "sm_90a"};
 
-void ExpectCompiles(const std::string& source, const char* architecture) {
+void ExpectCompiles(const std::string& source, const char* architecture,
+                    std::string* ptx = nullptr) {
   const Nvrtc* nvrtc = NvrtcForTests();
   if (nvrtc == nullptr) GTEST_SKIP() << "no libnvrtc on this machine";
   const auto result = nvrtc->Compile(
@@ -22,6 +23,7 @@ void ExpectCompiles(const std::string& source, const char* architecture) {
   ASSERT_TRUE(result.ok()) << architecture << ": " << result.status();
   const size_t warning = result->log.find("warning");
   EXPECT_EQ(warning, std::string::npos) << architecture << ": " << result->log.substr(0, 1000);
+  if (ptx != nullptr) *ptx = result->ptx;
 }
 
 TEST(DeviceLibrary, HeadersAreNamedAndDigested) {
@@ -36,11 +38,16 @@ TEST(DeviceLibrary, HeadersAreNamedAndDigested) {
   EXPECT_EQ(DeviceLibraryDigest().size(), 64u);
 }
 
+// ... and leaves nothing in a module that does not use it.
 TEST(DeviceLibrary, EveryHeaderStandsAlone) {
   for (const DeviceHeader& header : DeviceLibrary()) {
     if (!header.name.ends_with(".cuh")) continue;
     for (const char* architecture : kArchitectures) {
-      ExpectCompiles("#include \"" + std::string(header.name) + "\"\n", architecture);
+      std::string ptx;
+      ExpectCompiles("#include \"" + std::string(header.name) + "\"\n", architecture, &ptx);
+      for (const char* definition : {".global", ".const", ".func", ".entry"}) {
+        EXPECT_EQ(ptx.find(definition), std::string::npos) << header.name << ":\n" << ptx;
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <random>
 
 #include "compiler/diag/check.h"
@@ -172,13 +173,6 @@ numerics::Pairs PairsOf(DType dtype) {
   return pairs;
 }
 
-std::vector<uint8_t> Stored(const numerics::Scalars& values) {
-  const auto size = static_cast<size_t>(StorageBytes(values[0].dtype));
-  std::vector<uint8_t> bytes(values.size() * size);
-  for (size_t i = 0; i < values.size(); ++i) numerics::StoreScalar(values[i], &bytes[i * size]);
-  return bytes;
-}
-
 std::string Text(DType dtype, const std::vector<uint8_t>& elements, size_t i) {
   const auto size = static_cast<size_t>(StorageBytes(dtype));
   std::string text = "0x";
@@ -319,15 +313,19 @@ template <> __device__ bool load<bool>(u8 x) { return load_bool(x); }
 }
 
 const DeviceOperands& OperandsOf(const DeviceFunction& f) {
+  static std::mutex mutex;
   static auto* const kOperands = new std::map<std::pair<DType, bool>, DeviceOperands>;
+  const std::lock_guard lock(mutex);
   DeviceOperands& operands = (*kOperands)[{f.in, TakesPairs(f.form)}];
   if (operands.count != 0) return operands;
   if (TakesPairs(f.form)) {
     const numerics::Pairs pairs = PairsOf(f.in);
-    operands = {pairs.xs.size(), Stored(pairs.xs), Stored(pairs.ys), Stored(pairs.zs)};
+    operands = {pairs.xs.size(), numerics::Stored(pairs.xs), numerics::Stored(pairs.ys),
+                numerics::Stored(pairs.zs)};
   } else {
     const numerics::Scalars singles = Singles(f.in);
-    operands = {singles.size(), Stored(singles), Stored(singles), Stored(singles)};
+    const std::vector<uint8_t> stored = numerics::Stored(singles);
+    operands = {singles.size(), stored, stored, stored};
   }
   return operands;
 }

@@ -54,7 +54,7 @@ std::string DeviceKernels(const std::vector<DeviceFunction>& functions);
 std::string DeviceSweepSource(const std::vector<DeviceFunction>& functions);
 
 // Operands of equal number, as they lie in memory: every code or pair of codes of small dtypes,
-// edges and random bits of others. Static.
+// edges and random bits of others. Static; thread-safe.
 struct DeviceOperands {
   size_t count = 0;
   std::vector<uint8_t> x, y, z;

@@ -163,6 +163,13 @@ Scalars CastSources(DType dtype) {
   return values;
 }
 
+std::vector<uint8_t> Stored(const Scalars& values) {
+  const auto size = static_cast<size_t>(StorageBytes(values[0].dtype));
+  std::vector<uint8_t> bytes(values.size() * size);
+  for (size_t i = 0; i < values.size(); ++i) StoreScalar(values[i], &bytes[i * size]);
+  return bytes;
+}
+
 Pairs::Pairs(DType dtype) {
   Scalars values = InterestingValues(dtype, static_cast<uint64_t>(dtype) + 1);
   if (!IsAddressable(dtype) && BitWidth(dtype) <= 8) {

@@ -2,6 +2,7 @@
 
 // Test support: values of every dtype on which arithmetic is tried.
 
+#include <cstdint>
 #include <vector>
 
 #include "compiler/ir/op_attributes.h"
@@ -21,6 +22,9 @@ Scalars EveryCode(DType dtype);
 // What casts are tried on: every code of at most 16 bits; for others the neighbourhood of every
 // boundary of every destination, and random bits.
 Scalars CastSources(DType dtype);
+
+// Elements as they lie in memory, one after the other. Not empty.
+std::vector<uint8_t> Stored(const Scalars& values);
 
 // Every pair of the interesting values, and a third beside each.
 struct Pairs {

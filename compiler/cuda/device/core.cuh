@@ -71,9 +71,15 @@ template <class C>
 constexpr bool kIsSigned = C(-1) < C(0);
 // Bits of a value.
 template <class T>
-constexpr int kWidth = 8 * int(sizeof(T));
+struct WidthOf {
+  enum : int { value = 8 * sizeof(T) };
+};
 template <>
-constexpr int kWidth<bool> = 1;
+struct WidthOf<bool> {
+  enum : int { value = 1 };
+};
+template <class T>
+constexpr int kWidth = WidthOf<T>::value;
 // Bits beside the sign.
 template <class T>
 constexpr int kDigits = kWidth<T> - (kIsSigned<Compute<T>> ? 1 : 0);
@@ -526,7 +532,7 @@ struct Error {
 };
 INTENT_DEVICE void fail(Error* error, i32 status, u32 ordinal, i32 parameter, i32 axis, i64 value,
                         i64 limit) {
-  if (atomicCAS(&error->status, 0, status) != 0) return;
+  if (!ptx_claim(&error->status, status)) return;
   error->ordinal = ordinal;
   error->parameter = parameter;
   error->axis = axis;

@@ -44,7 +44,9 @@ struct Element<i4> {
   static INTENT_DEVICE i4 close(i8 x) { return i4{u8(x & 15)}; }
 };
 template <>
-constexpr int kWidth<i4> = 4;
+struct WidthOf<i4> {
+  enum : int { value = 4 };
+};
 
 // A format with a sign bit and subnormals. Codes without sign grow with the magnitude; `last` is
 // that of the largest finite number, an infinity follows it; `nan` has its sign bit, 0 is none.
@@ -52,9 +54,8 @@ template <class T, int mantissa, int exponent, int bias, u32 last, u32 nan, bool
           bool negative_zero>
 struct SmallFloat {
   typedef float Compute;
-  static constexpr int kMagnitude = mantissa + exponent;
-  static constexpr u32 kSign = 1u << kMagnitude;
-  static constexpr int kDropped = 23 - mantissa;
+  enum : int { kMagnitude = mantissa + exponent, kDropped = 23 - mantissa };
+  enum : u32 { kSign = 1u << (mantissa + exponent) };
   static INTENT_DEVICE float power(int e) { return __int_as_float((127 + e) << 23); }
 
   // The code shifted into place is the value with the wrong bias: one exact product mends that, for

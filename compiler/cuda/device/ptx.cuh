@@ -1,7 +1,7 @@
 #pragma once
 
-// What only PTX can say. Every function is pure: the compiler may merge, move and drop calls, but
-// folds none, so that inputs which C++ leaves undefined keep the machine's meaning.
+// What only PTX can say. Every function but the last is pure: the compiler may merge, move and drop
+// calls, but folds none, so that inputs which C++ leaves undefined keep the machine's meaning.
 
 #include "intent/types.cuh"
 
@@ -106,5 +106,16 @@ INTENT_DEVICE f16 ptx_f8e4m3fn_to_f16(u8 x) {
   return f16{u16(y)};
 }
 #endif
+
+// Sets what is 0 and says whether it was, once for all threads of the device. (The compiler's own
+// function would be read from a header of its own.)
+INTENT_DEVICE bool ptx_claim(i32* p, i32 value) {
+  i32 old;
+  asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], 0, %2;"
+               : "=r"(old)
+               : "l"(p), "r"(value)
+               : "memory");
+  return old == 0;
+}
 
 }  // namespace intent

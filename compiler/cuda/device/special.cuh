@@ -29,7 +29,7 @@ INTENT_DEVICE DoubleDouble product(DoubleDouble x, double y) {
 }
 
 // For arguments in (-40, 0) that are no poles.
-__device__ __noinline__ double lgamma_between_poles(double x) {
+static __device__ __noinline__ double lgamma_between_poles(double x) {
   static constexpr double kReciprocalGamma[][2] = {
 #include "intent/reciprocal_gamma.inc"
   };

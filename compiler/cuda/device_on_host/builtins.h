@@ -56,12 +56,6 @@ inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 inline float cyl_bessel_i0f(float x) { return std::cyl_bessel_if(0.0f, std::fabs(x)); }
 inline double cyl_bessel_i0(double x) { return std::cyl_bessel_i(0.0, std::fabs(x)); }
 
-inline int atomicCAS(int* address, int expected, int desired) {
-  __atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_RELAXED,
-                              __ATOMIC_RELAXED);
-  return expected;
-}
-
 #define __device__
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))

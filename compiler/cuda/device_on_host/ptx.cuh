@@ -79,4 +79,9 @@ INTENT_TRUNCATE(i64)
 INTENT_TRUNCATE(u64)
 #undef INTENT_TRUNCATE
 
+inline bool ptx_claim(i32* p, i32 value) {
+  i32 zero = 0;
+  return __atomic_compare_exchange_n(p, &zero, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 }  // namespace intent
