@@ -47,7 +47,7 @@ Emitter::Emitter(const tile::Program& program, const EmitOptions& options)
 
 absl::StatusOr<CudaSource> Emitter::Run() {
   headers_ = {"core.cuh", "unit.cuh"};
-  CountSlots(program_.body);
+  NoteMemory(program_.body);
   unit_ = {kBlockThreads, true, "return;", "launch"};
   depth_ = 1;
   EmitBlock(program_.body);
@@ -112,10 +112,14 @@ void Emitter::EmitArguments() {
   Line("");
 }
 
-void Emitter::CountSlots(const Block& block) {
+void Emitter::NoteMemory(const Block& block) {
   for (const Op* op : block.ops) {
-    slots_ += op->kind == OpKind::kStackAlloc ? 1 : 0;
-    for (const auto& region : op->regions) CountSlots(*region);
+    if (op->kind == OpKind::kStackAlloc) ++slots_;
+    if (op->kind == OpKind::kAtomicLoad || op->kind == OpKind::kAtomicStore ||
+        op->kind == OpKind::kAtomicRmw || op->kind == OpKind::kAtomicCas) {
+      atomics_.merge(PlacesOf(op->operands[0]));
+    }
+    for (const auto& region : op->regions) NoteMemory(*region);
   }
 }
 

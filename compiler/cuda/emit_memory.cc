@@ -22,35 +22,29 @@ constexpr int64_t kThreadSlot = 1 << 10;
 
 }  // namespace
 
-void Emitter::EmitAlloc(const Op& op) {
-  const Id result = op.results[0];
-  const std::string name = Name(result), memory = MemoryName(type(result).dtype);
-  Line(absl::StrCat(memory, "* ", name, " = reinterpret_cast<", memory, "*>(take_scratch(",
+// Where the launch's or the unit's scratch memory does not suffice the task ends.
+void Emitter::TakeScratch(const Op& op, const std::string& count) {
+  const std::string name = Name(op.results[0]);
+  Line(Declare(op.results[0], name) + ";");
+  Open(absl::StrCat("if (!take_scratch(&", name, ", ",
                     unit_.whole_grid
                         ? "args.launch_scratch, args.launch_scratch_bytes, &launch_top, "
                         : "unit_scratch, unit_size, &unit_top, ",
-                    In(op, 0), ", sizeof(", memory, ")));"));
-  Open(absl::StrCat("if (", name, " == nullptr) {"));
+                    count, ")) {"));
   Line(absl::StrCat("fail(args.error, ", static_cast<int>(INTENT_NO_MEMORY), ", ", op.ordinal,
-                    "u, -1, -1, ", In(op, 0), ", 0);"));
+                    "u, -1, -1, ", count, ", 0);"));
   Line("failed = true;");
   Line(unit_.leave);
   Close();
 }
 
+void Emitter::EmitAlloc(const Op& op) { TakeScratch(op, In(op, 0)); }
+
 // A slot of the program is memory of the unit: a thread's own, or shared.
 void Emitter::EmitStackAlloc(const Op& op) {
-  const Id result = op.results[0];
-  const std::string name = Name(result), memory = MemoryName(type(result).dtype);
-  if (SlotInScratch(op, unit_.threads, unit_.whole_grid)) {
-    const std::string count = absl::StrCat("i64(", op.index, ")");
-    Line(absl::StrCat(memory, "* ", name, " = reinterpret_cast<", memory, "*>(take_scratch(",
-                      unit_.whole_grid
-                          ? "args.launch_scratch, args.launch_scratch_bytes, &launch_top, "
-                          : "unit_scratch, unit_size, &unit_top, ",
-                      count, ", sizeof(", memory, ")));"));
-    return;
-  }
+  const std::string name = Name(op.results[0]), memory = MemoryName(type(op.results[0]).dtype);
+  if (SlotInScratch(op, unit_.threads, unit_.whole_grid))
+    return TakeScratch(op, absl::StrCat("i64(", op.index, ")"));
   private_memory_ = private_memory_ || unit_.threads > 1;
   if (unit_.threads == 1) {
     Line(absl::StrCat("__align__(16) ", memory, " slot", name, "[", op.index, "];"));
@@ -65,7 +59,9 @@ void Emitter::EmitStackAlloc(const Op& op) {
 bool Emitter::SlotInScratch(const Op& op, int threads, bool grid) const {
   if (grid) return true;
   const int64_t bytes = op.index * StorageBytes(type(op.results[0]).dtype);
-  if (threads == 1) return bytes > kThreadSlot;
+  // A thread's own memory knows no atomics.
+  const bool atomic = atomics_.contains(op.results[0]) || atomics_.contains(Touched::kAnywhere);
+  if (threads == 1) return atomic || bytes > kThreadSlot;
   return bytes * (kBlockThreads / threads) > kSharedSlots / std::max<int64_t>(slots_, 1);
 }
 

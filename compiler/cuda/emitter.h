@@ -57,7 +57,7 @@ class Emitter {
   void EmitParallel(const Op& op);
   void EmitGuard(const Op& op);
   void EmitFence();
-  void CountSlots(const Block& block);
+  void NoteMemory(const Block& block);
   int UnitOf(const Block& block) const;
   void Rematerialize(const Block& body);
   std::string Prologue() const;
@@ -73,6 +73,7 @@ class Emitter {
   void EmitAcrossLanes(const Op& op);
 
   // --- emit_memory.cc
+  void TakeScratch(const Op& op, const std::string& count);
   void EmitAlloc(const Op& op);
   void EmitStackAlloc(const Op& op);
   void EmitAccess(const Op& op);
@@ -142,12 +143,14 @@ class Emitter {
   Touched touched_;
   bool fenced_ = true;  // nothing was accessed since the unit's last fence
   int labels_ = 0;
-  int exchange_bytes_ = 0;  // of a block
-  int64_t slots_ = 0;       // of the program
+  int exchange_bytes_ = 0;   // of a block
+  int64_t slots_ = 0;        // of the program
+  Touched::Places atomics_;  // what atomics of the program touch
   bool takes_block_scratch_ = false;
   bool barriers_ = false;
   bool overlap_barriers_ = false;  // only where views overlap
   bool in_overlap_ = false;
+  bool coarse_ = false;       // bounds are
   LaunchExpression overlap_;  // some pair of views overlaps where that matters; null: never
   std::vector<std::pair<const Block*, int>> tasks_;  // bodies of `parallel`, with their threads
   bool broadcasts_ = false;      // a word of launch scratch passes on what one thread found

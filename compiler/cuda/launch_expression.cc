@@ -206,6 +206,11 @@ void LaunchBounds::AssumeDisjoint() {
   known_.clear();
 }
 
+void LaunchBounds::Coarsen() {
+  coarse_ = true;
+  known_.clear();
+}
+
 LaunchBounds::Range LaunchBounds::RangeOf(Id id) {
   const auto known = known_.find(id);
   if (known != known_.end()) return known->second;
@@ -347,6 +352,12 @@ LaunchBounds::Range LaunchBounds::OfBinary(const Op& op) {
                (e != nullptr && e->opcode == Instruction::OPCODE_FLOORDIV &&
                 ConstantOf(e->operands[0]).value_or(0) >= kBeyondAnyDevice);
       };
+      if (coarse_ && (ConstantOf(a.upper) || ConstantOf(b.upper))) {
+        range.upper = !ConstantOf(b.upper)   ? a.upper
+                      : !ConstantOf(a.upper) ? b.upper
+                                             : both(Instruction::OPCODE_MIN, a.upper, b.upper);
+        return range;
+      }
       range.upper = beyond(b.upper) && a.upper != nullptr ? a.upper
                     : beyond(a.upper) && b.upper != nullptr
                         ? b.upper

@@ -53,6 +53,9 @@ class LaunchBounds {
   // From here on no such condition holds.
   void AssumeDisjoint();
 
+  // From here on bounds are shorter expressions, and wider.
+  void Coarsen();
+
   // Null: not known before the launch.
   LaunchExpression Upper(tile::Id id);
   LaunchExpression Lower(tile::Id id);
@@ -74,7 +77,7 @@ class LaunchBounds {
   std::vector<uint32_t> views_, scalars_;
   std::unordered_map<tile::Id, Place> places_;
   std::unordered_map<tile::Id, Range> known_;
-  bool disjoint_ = false;
+  bool disjoint_ = false, coarse_ = false;
 };
 
 }  // namespace intent::cuda

@@ -133,7 +133,12 @@ Emitter::Sizes Emitter::ScratchSizes() {
     sizes.block =
         LaunchMax(sizes.block, LaunchProduct(LaunchSum(unit, LaunchConstant(kAlign)), units));
   }
-  return sizes;
+  const bool fits = sizes.launch == nullptr || sizes.block == nullptr ||
+                    (ToProgram(sizes.launch) && ToProgram(sizes.block));
+  if (fits || coarse_) return sizes;
+  coarse_ = true;
+  bounds_.Coarsen();
+  return ScratchSizes();
 }
 
 // What the launch must have, and again what it must have where no views overlap.

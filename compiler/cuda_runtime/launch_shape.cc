@@ -96,8 +96,10 @@ class Shaper {
   }
 
   int64_t Scratch(const Program& program) {
-    const int64_t bytes = ValueOf(program, "scratch memory");
-    if ((bytes < 0 || bytes > kMaxScratchBytes) && !trouble_.has_value()) {
+    int64_t bytes = ValueOf(program, "scratch memory");
+    // No device has so much: the kernel itself finds out, and can say which operation asked for it.
+    if (bytes > kMaxScratchBytes) bytes = 0;
+    if (bytes < 0 && !trouble_.has_value()) {
       trouble_ = Unlaunchable(RunError::KIND_NO_MEMORY,
                               absl::StrCat("the kernel needs ", bytes, " bytes of scratch memory"));
     }

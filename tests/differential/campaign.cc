@@ -29,7 +29,7 @@ std::vector<Way> WaysFor(uint64_t seed, const CampaignOptions& options) {
   const std::vector<Way>& all = AllWays();
   if (!options.way.empty()) {
     std::vector<Way> named;
-    for (const std::vector<Way>* some : {&all, &EmulatedWays()}) {
+    for (const std::vector<Way>* some : {&all, &EmulatedWays(), &CudaWays()}) {
       for (const Way& way : *some) {
         if (way.name.find(options.way) != std::string::npos) named.push_back(way);
       }

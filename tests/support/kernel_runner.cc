@@ -8,9 +8,7 @@
 #include "compiler/cpu/emit.h"
 #include "compiler/cpu/kernel_fixture.h"
 #include "compiler/cpu/loader.h"
-#include "compiler/cuda/device_library.h"
 #include "compiler/cuda/emit.h"
-#include "compiler/cuda/nvrtc_fixture.h"
 #include "compiler/interp/interp.h"
 #include "compiler/ir/parse.h"
 #include "compiler/ir/scalar_text.h"
@@ -23,6 +21,7 @@
 #include "compiler/tile/tile_interp.h"
 #include "compiler/tile/verify_tile.h"
 #include "compiler/verify/verify.h"
+#include "tests/support/cuda_way.h"
 #include "tests/support/emulator.h"
 
 namespace intent::testing {
@@ -221,10 +220,10 @@ const std::vector<Way>& EmulatedWays() {
 const std::vector<Way>& CudaWays() {
   static const std::vector<Way> kWays = [] {
     std::vector<Way> ways;
-    if (cuda::NvrtcForTests() == nullptr) return ways;
+    if (!CompilesCuda()) return ways;
     Way way;
-    way.name = "CUDA";
-    way.target = "sm_80";
+    way.name = RunsCuda() ? "CUDA" : "CUDA, compiled only";
+    way.target = CudaTarget();
     way.lowering = cuda::Lowering();
     ways.push_back(way);
     return ways;
@@ -289,28 +288,6 @@ Outcome TestKernel::Interpret(const CallData& data) const {
   return outcome;
 }
 
-namespace {
-
-// Empty, or why it does not compile.
-std::string CompileCuda(const Module& module, const tile::Program& program, const Way& way) {
-  cuda::EmitOptions options;
-  const Function& function = module.kernel_function();
-  for (uint32_t i = 0; i < function.parameters.size(); ++i) {
-    (function.parameters[i].type.IsView() ? options.view_parameters : options.scalar_parameters)
-        .push_back(i);
-  }
-  const auto source = cuda::EmitCuda(program, options);
-  if (!source.ok()) return "emit: " + std::string(source.status().message());
-  const auto compiled = cuda::NvrtcForTests()->Compile({.source = source->text,
-                                                        .headers = cuda::DeviceLibrary(),
-                                                        .architecture = way.target,
-                                                        .quick = true});
-  if (!compiled.ok()) return std::string(compiled.status().message()) + "\n" + source->text;
-  return "";
-}
-
-}  // namespace
-
 struct TestKernel::Ready {
   ~Ready() {
     if (!library.empty()) std::remove(library.c_str());
@@ -319,6 +296,7 @@ struct TestKernel::Ready {
   std::unique_ptr<tile::Program> program;     // the tile interpreter's
   std::unique_ptr<cpu::LoadedKernel> kernel;  // compiled
   std::string library;                        // compiled for another architecture
+  CudaCode cuda;
 };
 
 TestKernel::TestKernel() = default;
@@ -346,7 +324,8 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
     return ready;
   }
   if (ParseTarget(way.target)->kind == TargetKind::kCuda) {
-    ready.refusal = CompileCuda(*canonical_, program, way);
+    ready.cuda = CompileCuda(*canonical_, program);
+    ready.refusal = ready.cuda.refusal;
     return ready;
   }
   cpu::EmitOptions options;
@@ -379,7 +358,10 @@ Outcome TestKernel::Run(const CallData& data, const Way& way) const {
     outcome.message = ready.refusal;
     return outcome;
   }
-  if (way.name == "CUDA") return Interpret(data);
+  if (way.target == CudaTarget()) {
+    return ready.cuda.kernel != nullptr ? RunCuda(*ready.cuda.kernel, function(), data)
+                                        : Interpret(data);
+  }
   Bound bound(function(), data);
   int32_t status = 0;
   if (ready.program != nullptr) {

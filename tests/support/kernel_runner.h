@@ -73,7 +73,7 @@ const std::vector<Way>& AllWays();
 // Compiled code for AArch64, where an emulator runs it (emulator.h): slower than all the others.
 const std::vector<Way>& EmulatedWays();
 
-// CUDA, where NVRTC is there.
+// CUDA where NVRTC is there: run on a device, or compiled only.
 const std::vector<Way>& CudaWays();
 
 // A kernel, specialised. `text` must verify.

@@ -142,16 +142,16 @@ INTENT_DEVICE bool all_of(const bool (&mask)[E]) {
   return all;
 }
 
-// Scratch: the bytes from `top` on of memory of `size` bytes. Null, and nothing taken, where they
-// do not suffice.
-INTENT_DEVICE char* take_scratch(char* base, i64 size, i64* top, i64 count, i64 element) {
+// Scratch: `count` elements from `top` on of memory of `size` bytes. False, and nothing taken, where
+// they do not suffice.
+template <class T>
+INTENT_DEVICE bool take_scratch(T** memory, char* base, i64 size, i64* top, i64 count) {
   const i64 room = size - *top;
-  if (count < 0 || room < 0 || count > room / element) return nullptr;
-  char* memory = base + *top;
-  *top += (count * element + 63) / 64 * 64;
-  return memory;
+  *memory = reinterpret_cast<T*>(base + *top);
+  if (count < 0 || room < 0 || count > room / i64(sizeof(T))) return false;
+  *top += (count * i64(sizeof(T)) + 63) / 64 * 64;
+  return true;
 }
-
 INTENT_DEVICE i64 dynamic_shared_bytes() {
   u32 bytes;
   asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
