@@ -54,15 +54,16 @@ unit_tests() { # suite, folder of a build, arguments of ctest...
     --output-on-failure --parallel "$jobs" --output-junit "$results/$name.ctest.xml" "$@"
 }
 
-shared_cases() { # prefix of the suites, folder of a build
-  local target
+shared_cases() { # prefix of the suites, folder of a build, ways of running (target:execute)...
+  local prefix=$1 folder=$2 way
+  shift 2
   if [ ! -d "$cases" ]; then
     say "SKIPPED: the shared acceptance cases, because ../shared/cases is not there"
     return
   fi
-  for target in interp cpu; do
-    suite "$1-$target" env INTENT_BUILD="$2" "$python" tests/shared_cases.py --cases "$cases" \
-      --target "$target" --junit "$results/$1-$target.xml"
+  for way; do
+    suite "$prefix-${way/:/-}" env INTENT_BUILD="$folder" "$python" tests/shared_cases.py \
+      --cases "$cases" --target "${way%:*}" --execute "${way#*:}" --junit "$results/$prefix-${way/:/-}.xml"
   done
 }
 
@@ -79,7 +80,7 @@ everything() {
   suite python "$python" -m pytest client/python/tests -q --junitxml="$results/python.xml"
   suite service env INTENT_BUILD=build "$python" -m pytest tests -q \
     --junitxml="$results/service.xml"
-  shared_cases cases build
+  shared_cases cases build interp:remote cpu:remote cpu:local
   suite demo ./deploy/demo.sh
 }
 
@@ -96,7 +97,8 @@ sanitized() { # preset, tests (a regular expression)
   suite "$preset-build" build "$preset" $names intent-compiled intent-worker intent_proto_python ||
     return
   unit_tests "$preset-unit" "build/$preset" --tests-regex "$tests" --exclude-regex '^service_test$'
-  shared_cases "$preset-cases" "build/$preset"
+  # Instrumented is what the daemon runs, not this Python's own process.
+  shared_cases "$preset-cases" "build/$preset" interp:remote cpu:remote
 }
 
 say "Installing what is missing"

@@ -1,9 +1,11 @@
 """Runs the shared acceptance cases through a daemon of their own.
 
-    python tests/shared_cases.py --cases ../shared/cases --target cpu [--junit FILE]
+    python tests/shared_cases.py --cases ../shared/cases --target cpu [--execute local] [--junit FILE]
 
-Every case compiles and runs by the daemon. Once it is gone, a case must fail: that shows that the
-daemon did the work. INTENT_BUILD names the build whose daemon is used (by default build).
+Every case compiles by the daemon and runs where --execute says: by the daemon ("remote"), or, what only
+CPU targets can, in the process of the cases ("local"). The daemon's counters must agree. Once it is gone, a
+case must fail: that shows that the daemon did the work. INTENT_BUILD names the build whose daemon is
+used (by default build).
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ harness.DAEMON = harness.BUILD / "bin" / "intent-compiled"  # what ships
 ONE_CASE = "^shapes.permuted$"
 
 
-def run_cases(cases: Path, target: str, address: str, *arguments: str, **keywords) -> int:
+def run_cases(cases: Path, target: str, execute: str, address: str, *arguments: str, **keywords) -> int:
     """The exit status of the cases' own runner; the folder is left as it is."""
     command = [sys.executable, "-B", cases / "run.py", "--target", target, "--compiler", address, *arguments]
-    environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+    environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", INTENT_EXECUTE=execute)
     return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, **keywords).returncode
 
 
@@ -45,6 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=Path, required=True, metavar="DIR")
     parser.add_argument("--target", required=True, metavar="cpu|interp")
+    parser.add_argument("--execute", choices=("local", "remote"), default="remote")
     parser.add_argument("--junit", type=Path, metavar="FILE")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="intent-cases-") as folder:
@@ -52,19 +55,23 @@ def main() -> int:
         daemon = harness.Daemon(folder)
         address = f"unix:{daemon.socket}"
         try:
-            status = run_cases(options.cases, options.target, address, "--junit", str(report))
+            status = run_cases(options.cases, options.target, options.execute, address, "--junit", str(report))
             failure = "" if daemon.process.poll() is None else "the daemon died"
+            runs = 0 if failure else daemon.statistics().executions
         finally:
             daemon.close()
         add_result(report, "the_daemon_survives", failure)
+        elsewhere = "" if (runs == 0) == (options.execute == "local") else f"the daemon ran {runs} kernels"
+        add_result(report, "kernels_ran_where_they_should", elsewhere)
         without = run_cases(
-            options.cases, options.target, address, "--only", ONE_CASE, stdout=subprocess.DEVNULL
+            options.cases, options.target, options.execute, address, "--only", ONE_CASE, stdout=subprocess.DEVNULL
         )
         failure_without = "" if without else "a case passed although the daemon was down"
         add_result(report, "cases_fail_without_the_daemon", failure_without)
-        for problem in filter(None, (failure, failure_without)):
+        problems = [problem for problem in (failure, elsewhere, failure_without) if problem]
+        for problem in problems:
             print(problem)
-    return status or bool(failure) or bool(failure_without)
+    return status or bool(problems)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ using compile::v1::Manifest;
 using compile::v1::Parameter;
 using execute::v1::Argument;
 using execute::v1::RunError;
-using execute::v1::View;
 
 RunError Problem(RunError::Kind kind, std::optional<int> parameter, std::string message) {
   RunError error;
@@ -45,14 +44,14 @@ struct Reach {
   int64_t high = 0;
 };
 
-std::optional<Reach> ReachOf(const View& view, int64_t element_bytes) {
-  if (std::find(view.extents().begin(), view.extents().end(), 0) != view.extents().end()) {
+std::optional<Reach> ReachOf(const ViewArgument& view, int64_t element_bytes) {
+  if (std::find(view.extents.begin(), view.extents.end(), 0) != view.extents.end()) {
     return Reach{};
   }
   Reach reach{0, 0};
-  for (int axis = 0; axis < view.extents_size(); ++axis) {
+  for (size_t axis = 0; axis < view.extents.size(); ++axis) {
     int64_t span = 0;
-    if (__builtin_mul_overflow(view.extents(axis) - 1, view.strides(axis), &span)) {
+    if (__builtin_mul_overflow(view.extents[axis] - 1, view.strides[axis], &span)) {
       return std::nullopt;
     }
     int64_t& end = span < 0 ? reach.low : reach.high;
@@ -69,18 +68,18 @@ std::optional<Reach> ReachOf(const View& view, int64_t element_bytes) {
 class Binder {
  public:
   Binder(const Manifest& manifest, const std::vector<BoundAllocation>& allocations,
-         const google::protobuf::RepeatedPtrField<Argument>& arguments)
+         const std::vector<CallArgument>& arguments)
       : manifest_(manifest), allocations_(allocations), arguments_(arguments) {
     call_.symbols.resize(manifest.symbol_count());
   }
 
   std::variant<BoundCall, RunError> Run() {
-    if (arguments_.size() != manifest_.parameters_size()) {
+    if (arguments_.size() != static_cast<size_t>(manifest_.parameters_size())) {
       return Problem(RunError::KIND_BAD_ARGUMENT, std::nullopt,
                      absl::StrCat("the kernel has ", manifest_.parameters_size(),
                                   " parameters, the call ", arguments_.size(), " arguments"));
     }
-    for (int i = 0; i < arguments_.size(); ++i) {
+    for (int i = 0; i < manifest_.parameters_size(); ++i) {
       const Parameter& parameter = manifest_.parameters(i);
       std::optional<RunError> error = parameter.has_view()
                                           ? BindView(i, parameter.view(), arguments_[i])
@@ -95,50 +94,51 @@ class Binder {
 
  private:
   std::optional<RunError> BindView(int position, const compile::v1::ViewParameter& parameter,
-                                   const Argument& argument) {
-    if (!argument.has_view()) return BadArgument(position, "a view is needed here, not a scalar");
-    const View& view = argument.view();
+                                   const CallArgument& argument) {
+    const auto* found = std::get_if<ViewArgument>(&argument);
+    if (found == nullptr) return BadArgument(position, "a view is needed here, not a scalar");
+    const ViewArgument& view = *found;
     const std::optional<DType> dtype = DTypeFromName(parameter.dtype());
     if (!dtype.has_value()) return BadArgument(position, "the manifest names an unknown dtype");
     const int64_t element_bytes = StorageBytes(*dtype);
-    const int rank = parameter.axes_size();
-    if (view.extents_size() != rank || view.strides_size() != rank) {
+    const size_t rank = static_cast<size_t>(parameter.axes_size());
+    if (view.extents.size() != rank || view.strides.size() != rank) {
       return BadArgument(position,
-                         absl::StrCat("rank ", rank, " is needed, got ", view.extents_size(),
-                                      " extents and ", view.strides_size(), " strides"));
+                         absl::StrCat("rank ", rank, " is needed, got ", view.extents.size(),
+                                      " extents and ", view.strides.size(), " strides"));
     }
-    for (int axis = 0; axis < rank; ++axis) {
-      if (view.extents(axis) >= 0) continue;
+    for (size_t axis = 0; axis < rank; ++axis) {
+      if (view.extents[axis] >= 0) continue;
       RunError error =
           Problem(RunError::KIND_NEGATIVE_EXTENT, position, "a view has a negative extent");
-      error.set_axis(axis);
-      error.set_value(view.extents(axis));
+      error.set_axis(static_cast<int32_t>(axis));
+      error.set_value(view.extents[axis]);
       return error;
     }
     // Kernels count elements in 64 bits; strides of zero would let a small allocation hold more.
     int64_t count = 1;
-    for (const int64_t extent : view.extents()) {
+    for (const int64_t extent : view.extents) {
       if (__builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count)) {
         return BadArgument(position, "the view has more than 2^63 - 1 elements");
       }
     }
     const auto allocation =
         std::find_if(allocations_.begin(), allocations_.end(),
-                     [&](const BoundAllocation& a) { return a.id == view.allocation(); });
+                     [&](const BoundAllocation& a) { return a.id == view.allocation; });
     if (allocation == allocations_.end()) {
-      return BadArgument(position, absl::StrCat("there is no allocation ", view.allocation()));
+      return BadArgument(position, absl::StrCat("there is no allocation ", view.allocation));
     }
     const std::optional<Reach> reach = ReachOf(view, element_bytes);
     int64_t offset = 0, first = 0, last = 0;
-    if (!reach.has_value() || __builtin_mul_overflow(view.offset(), element_bytes, &offset) ||
+    if (!reach.has_value() || __builtin_mul_overflow(view.offset, element_bytes, &offset) ||
         __builtin_add_overflow(offset, reach->low, &first) ||
         __builtin_add_overflow(offset, reach->high, &last) || first < 0 ||
         static_cast<uint64_t>(last) > allocation->size) {
       return BadArgument(position, absl::StrCat("the view leaves allocation ", allocation->id,
                                                 " of ", allocation->size, " bytes"));
     }
-    call_.extents.emplace_back(view.extents().begin(), view.extents().end());
-    call_.strides.emplace_back(view.strides().begin(), view.strides().end());
+    call_.extents.emplace_back(view.extents.begin(), view.extents.end());
+    call_.strides.emplace_back(view.strides.begin(), view.strides.end());
     call_.views.push_back({allocation->data + offset, call_.extents.back().data(),
                            call_.strides.back().data(), reach->low, reach->high});
     call_.places.push_back(view_positions_.size());
@@ -147,15 +147,15 @@ class Binder {
   }
 
   std::optional<RunError> BindScalar(int position, const compile::v1::ScalarParameter& parameter,
-                                     const Argument& argument) {
-    if (argument.kind_case() != Argument::kScalarBits) {
+                                     const CallArgument& argument) {
+    if (!std::holds_alternative<uint64_t>(argument)) {
       return BadArgument(position, "a scalar is needed here, not a view");
     }
     const std::optional<DType> dtype = DTypeFromName(parameter.dtype());
     if (!dtype.has_value() || StorageBytes(*dtype) > 8) {
       return BadArgument(position, "the manifest names an unknown dtype");
     }
-    const uint64_t bits = argument.scalar_bits();
+    const uint64_t bits = std::get<uint64_t>(argument);
     const int width = BitWidth(*dtype);
     if (width < 64 && (bits >> width) != 0) {
       return BadArgument(position, absl::StrCat("a ", parameter.dtype(), " has ", width,
@@ -250,7 +250,7 @@ class Binder {
 
   const Manifest& manifest_;
   const std::vector<BoundAllocation>& allocations_;
-  const google::protobuf::RepeatedPtrField<Argument>& arguments_;
+  const std::vector<CallArgument>& arguments_;
   std::vector<int> view_positions_;
   BoundCall call_;
 };
@@ -310,10 +310,26 @@ std::string Describe(const RunError& error) {
 
 }  // namespace
 
+std::variant<BoundCall, RunError> Bind(const Manifest& manifest,
+                                       const std::vector<BoundAllocation>& allocations,
+                                       const std::vector<CallArgument>& arguments) {
+  return Binder(manifest, allocations, arguments).Run();
+}
+
 std::variant<BoundCall, RunError> Bind(
     const Manifest& manifest, const std::vector<BoundAllocation>& allocations,
     const google::protobuf::RepeatedPtrField<Argument>& arguments) {
-  return Binder(manifest, allocations, arguments).Run();
+  std::vector<CallArgument> values(static_cast<size_t>(arguments.size()));
+  for (int i = 0; i < arguments.size(); ++i) {
+    const Argument& argument = arguments[i];
+    if (argument.has_view()) {
+      values[i] = ViewArgument{argument.view().allocation(), argument.view().offset(),
+                               argument.view().extents(), argument.view().strides()};
+    } else if (argument.kind_case() == Argument::kScalarBits) {
+      values[i] = argument.scalar_bits();
+    }
+  }
+  return Bind(manifest, allocations, values);
 }
 
 namespace {

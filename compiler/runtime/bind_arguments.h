@@ -1,7 +1,8 @@
 #pragma once
 
-// From a manifest, allocations and arguments (execute.proto) to what an entry takes: every check
-// that stands between a caller's numbers and a pointer is here.
+// From a manifest, allocations and arguments to what an entry takes: every check that stands between
+// a caller's numbers and a pointer is here, for executors (arguments of execute.proto) and for
+// processes that run kernels on their own memory alike.
 //
 // Bind checks, in this order: the number and kinds of arguments; ranks, extents and that no
 // coordinate of a view leaves its allocation; scalars' bits; symbols, constants and expressions of
@@ -13,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "compiler/driver/intent_call.h"
 #include "google/protobuf/repeated_field.h"
 #include "intent/compile/v1/compile.pb.h"
@@ -20,12 +22,23 @@
 
 namespace intent {
 
-// Memory of the call, aligned to 64 bytes.
+// Memory of the call; an executor's is aligned to 64 bytes.
 struct BoundAllocation {
   uint32_t id = 0;
   char* data = nullptr;
   uint64_t size = 0;
 };
+
+// A view: a place in an allocation. The numbers stay the caller's; Bind copies them.
+struct ViewArgument {
+  uint32_t allocation = 0;  // by id
+  int64_t offset = 0;       // of the element at 0, 0, ..., in elements
+  absl::Span<const int64_t> extents;
+  absl::Span<const int64_t> strides;  // in elements
+};
+
+// A view, the storage bits of a scalar, zero-extended, or neither.
+using CallArgument = std::variant<std::monostate, ViewArgument, uint64_t>;
 
 // Arguments ready for an entry. Views point into `extents` and `strides`: move it, never copy it.
 class BoundCall {
@@ -41,6 +54,9 @@ class BoundCall {
   std::vector<size_t> places;  // by parameter: its position in `views` or `scalars`
 };
 
+std::variant<BoundCall, execute::v1::RunError> Bind(
+    const compile::v1::Manifest& manifest, const std::vector<BoundAllocation>& allocations,
+    const std::vector<CallArgument>& arguments);
 std::variant<BoundCall, execute::v1::RunError> Bind(
     const compile::v1::Manifest& manifest, const std::vector<BoundAllocation>& allocations,
     const google::protobuf::RepeatedPtrField<execute::v1::Argument>& arguments);

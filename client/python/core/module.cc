@@ -4,13 +4,15 @@
 
 #include "client/python/core/builder_bindings.h"
 #include "client/python/core/interpret.h"
+#include "client/python/core/local_kernel.h"
 #include "client/python/core/program.h"
 #include "client/python/core/types.h"
 
 NB_MODULE(_core, module) {
-  module.doc() = "The compiler's core: KernelBuilder, KIR's wire and text forms";
+  module.doc() = "The compiler's core: KernelBuilder, KIR's wire and text forms, kernels in this process";
   intent::python::BindTypes(module);
   intent::python::BindProgram(module);
   intent::python::BindBuilder(module);
   intent::python::BindInterpret(module);
+  intent::python::BindLocalKernel(module);
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import marshal
+from . import local, marshal
 from .errors import CompileError, ServiceError
 from .report import Report
 from .run_errors import run_error
@@ -17,10 +17,11 @@ KEY_PAYLOADS = ("object", "cubin", "ptx")
 class _Made:
     """What a service made for a request; never changed, so that threads see all of one compile."""
 
-    def __init__(self, reply, payloads=None):
+    def __init__(self, reply, payloads=None, stored=False):
         from intent_proto.compile.v1 import compile_pb2
 
         self.reply = reply  # an intent.compile.v1.Artifact
+        self.stored = stored  # in a file, and not made for this process
         self.manifest = compile_pb2.Manifest.FromString(reply.manifest)
         inline = {p.name: p.data for p in reply.payloads if len(p.data) == p.size}
         self.payloads: dict[str, bytes] = inline if payloads is None else payloads  # grows by what is fetched
@@ -29,8 +30,14 @@ class _Made:
 class Generated:
     """IR and generated source of a kernel for a target."""
 
-    def __init__(self, kernel, trace, compiler, request, made=None):
+    def __init__(self, kernel, trace, compiler, request, made=None, execute="auto"):
         self._kernel = kernel
+        self._execute_where = execute  # of CompileOptions
+        self._here: Any = None  # a LocalKernel, once it is loaded; False: it cannot be
+        self._not_here = ""  # why not
+        self._usually: Any = (
+            None  # what a call without `execute` takes, once that is known; False: the service
+        )
         self._trace = trace
         self._given = compiler  # an intent.Compiler, or what `resolve` makes one of at the first use
         self._request = request
@@ -51,7 +58,11 @@ class Generated:
         from . import client
 
         self._given = client.resolve(compiler)
+        self._ask_for_code()
         return self
+
+    def _ask_for_code(self):
+        """Adds to the request what execution will need next."""
 
     def compiled(self):
         """Compiles; called once more when the service has forgotten the artifact."""
@@ -211,27 +222,94 @@ class Artifact(Generated):
         """The runtime parameters in the order of the signature."""
         return tuple(p for p in self._trace.parameters if p.kind != "constexpr")
 
-    def __call__(self, *args) -> None:
-        """Run with every runtime argument, Out arrays included."""
-        self._execute(marshal.lay_out(self.parameters, args))
+    def __call__(self, *args, execute: str | None = None) -> None:
+        """Run with every runtime argument, Out arrays included. `execute` is that of CompileOptions."""
+        here = self._here_or_remote(execute)
+        if here is None:
+            self._execute(marshal.lay_out(self.parameters, args))
+            return
+        outcome = here.call(args)
+        if outcome is NotImplemented:
+            outcome = local.bind(self, here, list(args)).launch()
+        if outcome is not None:
+            self._fail_as(outcome)
 
-    def run(self, *args):
-        """Run with every runtime argument but the Out views; gives None, the one, or a tuple of them."""
+    def run(self, *args, execute: str | None = None):
+        """Run with every runtime argument but the Out views; gives None, the one, or a tuple of them.
+
+        `execute` is that of CompileOptions.
+        """
+        here = self._here_or_remote(execute)
+        if here is not None:
+            made = here.run(args)
+            if type(made) is bytes:
+                self._fail_as(made)
+            if made is not NotImplemented:
+                return made
         full = complete(self.parameters, args)
-        self._execute(marshal.lay_out(self.parameters, full))
+        if here is None:
+            self._execute(marshal.lay_out(self.parameters, full))
+        else:
+            outcome = local.bind(self, here, full).launch()
+            if outcome is not None:
+                self._fail_as(outcome)
         return results(self.parameters, full)
 
-    async def run_async(self, *args):
+    async def run_async(self, *args, execute: str | None = None):
         """`run`, awaited: the event loop goes on meanwhile."""
         from . import asynchronous
 
-        return await asynchronous.call(self.run, *args)
+        return await asynchronous.call(self.run, *args, execute=execute)
 
-    def prepare(self, *args, outputs=()) -> Prepared:
-        """Check and bind arguments without running; `outputs` are the Out arrays, made when left out."""
-        return Prepared(self, complete(self.parameters, args, outputs))
+    def prepare(self, *args, outputs=(), execute: str | None = None) -> Prepared:
+        """Check and bind arguments without running; `outputs` are the Out arrays, made when left out.
 
-    # Execution.
+        `execute` is that of CompileOptions.
+        """
+        here = self._here_or_remote(execute)
+        return Prepared(self, complete(self.parameters, args, outputs), here)
+
+    @property
+    def executes(self) -> str:
+        """Where a call runs: "local", in this process, or "remote: " and why not here."""
+        if self._here_or_remote(None) is not None:
+            return "local"
+        return f"remote: {self._not_here or 'as was asked for'}"
+
+    # Execution in this process.
+
+    def _here_or_remote(self, execute):
+        """What runs a call in this process; None: the service does."""
+        if execute is None and self._usually is not None:
+            return self._usually or None
+        where = local.choice(execute, self._execute_where)
+        if where != "remote" and self._here is None:
+            kernel, self._not_here = local.load(self)
+            self._here = kernel or False
+        if where == "local" and self._here is False:
+            raise ServiceError(
+                self._not_here, status="FAILED_PRECONDITION", advice="leave execute='local' away"
+            )
+        here = False if where == "remote" else self._here
+        if execute is None:
+            self._usually = here
+        return here or None
+
+    def _ask_for_code(self):
+        wanted = local.choice(None, self._execute_where) != "remote"
+        if wanted and self._compiler.address.startswith("unix:"):
+            if local.PAYLOAD not in self._request.inline_payloads:
+                self._request.inline_payloads.append(local.PAYLOAD)
+
+    def _fail_as(self, wire: bytes):
+        """Raises the RunError of a serialised intent.execute.v1.RunError."""
+        from intent_proto.execute.v1 import execute_pb2
+
+        self._check(
+            self._in_own_terms(execute_pb2.ExecuteResponse(error=execute_pb2.RunError.FromString(wire)))
+        )
+
+    # Execution by the service.
 
     def _execute(self, call: marshal.Call):
         self._again(lambda: self._execute_once(call))
@@ -360,14 +438,20 @@ def _cut_short() -> ServiceError:
 class Prepared:
     """Bound arguments of an artifact; launched as often as wanted."""
 
-    def __init__(self, artifact: Artifact, arguments: list):
+    def __init__(self, artifact: Artifact, arguments: list, here=None):
         self._artifact = artifact
         self._arguments = arguments
-        self._call = marshal.lay_out(artifact.parameters, arguments)
+        self._here = None if here is None else local.bind(artifact, here, arguments)
+        self._call: Any = marshal.lay_out(artifact.parameters, arguments) if here is None else None
 
     def launch(self) -> None:
         """Run once with the arrays' present contents."""
-        self._artifact._execute(self._call)
+        if self._here is None:
+            self._artifact._execute(self._call)
+            return
+        error = self._here.launch()
+        if error is not None:
+            self._artifact._fail_as(error)
 
     async def launch_async(self) -> None:
         """`launch`, awaited: the event loop goes on meanwhile."""

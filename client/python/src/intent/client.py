@@ -16,6 +16,7 @@ from intent_proto.admin.v1 import admin_pb2, admin_pb2_grpc
 from intent_proto.compile.v1 import compile_pb2, compile_pb2_grpc
 from intent_proto.execute.v1 import execute_pb2_grpc
 
+from . import peer
 from .errors import ServiceError
 
 PROTOCOL = (1, 2)
@@ -28,7 +29,10 @@ _OPTIONS = (
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
     ("grpc.enable_http_proxy", 0),
-    ("grpc.use_local_subchannel_pool", 1),  # a new channel does not share an old one's wait before it looks again
+    (
+        "grpc.use_local_subchannel_pool",
+        1,
+    ),  # a new channel does not share an old one's wait before it looks again
 )
 
 _ADVICE = {
@@ -71,6 +75,11 @@ class Compiler:
                 else:
                     self._channel = grpc.secure_channel(self.address, self._credentials, _OPTIONS)
             return self._channel
+
+    def is_own(self) -> bool:
+        """Whether a daemon of this user's, on this host, answers at the address."""
+        path = peer.path_of(self.address)
+        return path is not None and peer.uid_of(path) == os.geteuid()
 
     def close(self):
         """Close the connection; a later call opens it again."""

@@ -59,7 +59,7 @@ def prepare(kind, kernel, target, constexprs, options, keep_source=False):
     target = CpuTarget() if target is None else target
     options = CompileOptions() if options is None else options
     request = make_request(kernel, trace, bindings, target, options, keep_source)
-    return kind(kernel, trace, None, request)
+    return kind(kernel, trace, None, request, execute=options.execute)
 
 
 def make_request(kernel, trace, bindings, target, options, keep_source=False):

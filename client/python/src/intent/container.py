@@ -43,6 +43,7 @@ def save(artifact: Generated, path) -> None:
     request = type(artifact._request)()
     request.CopyFrom(artifact._request)
     request.ClearField("client")
+    request.ClearField("inline_payloads")
     request.target = artifact.target  # what "native" was: another host shall not make something else of it
     reply = type(made.reply)()
     reply.CopyFrom(made.reply)
@@ -190,7 +191,7 @@ def _restore(sections, compiler, exact):
         raise LoadError("the payloads of the file are not those of its artifact")
     if len(reply.id) != _DIGEST:
         raise LoadError("the artifact of the file has no id")
-    made = _Made(reply, payloads)
+    made = _Made(reply, payloads, stored=True)
     if request.target != made.manifest.target:
         raise LoadError("the target of the file's request is not that of its artifact")
     facts = _Facts(json.loads(sections["facts"].decode()))

@@ -11,12 +11,12 @@ import fcntl
 import hashlib
 import os
 import shutil
-import socket
 import stat
 import subprocess
 import time
 from pathlib import Path
 
+from . import peer
 from .errors import ServiceError
 
 IDLE_SECONDS = 900
@@ -93,14 +93,9 @@ def _make_private(folder: Path):
 
 def _answers(path: Path) -> bool:
     """Whether a daemon of this user accepts connections."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(2.0)
-        try:
-            probe.connect(str(path))
-        except OSError:
-            return False
-        peer = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    uid = int.from_bytes(peer[4:8], "little")
+    uid = peer.uid_of(str(path))
+    if uid is None:
+        return False
     if uid not in (os.getuid(), 0):
         raise ServiceError(f"the daemon at {path} belongs to another user", status="PERMISSION_DENIED")
     return True

@@ -40,13 +40,13 @@ def compile_many(
     if prepared:
         service = client.resolve(compiler)
         positions = list(prepared)
-        requests = [prepared[position]._request for position in positions]
+        requests = [prepared[position].at(service)._request for position in positions]
         outcomes = service.compile_many(requests, lambda i: report.done(items[positions[i]][0]))
         for position, outcome in zip(positions, outcomes):
             try:
                 if isinstance(outcome, ServiceError):
                     raise outcome
-                prepared[position].at(service)._take(outcome)
+                prepared[position]._take(outcome)
             except (CompileError, ServiceError) as error:
                 errors[position] = error
     if errors:

@@ -51,6 +51,11 @@ def numpy_dtype(name: str) -> np.dtype:
     return _MADE[name]
 
 
+def carrier_dtype(name: str) -> np.dtype | None:
+    """The dtype of bit patterns that arrays of an element type may have instead of its own."""
+    return _CARRIERS.get(name)
+
+
 def accepts(name: str, dtype: np.dtype) -> bool:
     """Whether arrays of `dtype` hold elements of the type: its own dtype, or its bit patterns."""
     return dtype == numpy_dtype(name) or (name in _CARRIERS and dtype == _CARRIERS[name])

@@ -54,6 +54,9 @@ class CompileOptions:
     bounds: "guard" ends a call whose access is out of bounds; "trust" promises there is none.
     opt_level: 0 plain lowering, 1 quick code generation, 2 everything.
     keep_source: also keep the tile program and the LLVM IR.
+    execute: where the artifact runs. "auto": a CPU artifact from a daemon of the user's own in this process, on the
+    arrays' memory; everything else, and with "remote" everything, in the service. "local": in this process, or the
+    call raises ServiceError. Not part of what is compiled. "auto" follows the variable INTENT_EXECUTE, if it is set.
     """
 
     numerics: str = "source"
@@ -62,6 +65,7 @@ class CompileOptions:
     opt_level: int = 2
     disabled_passes: tuple[str, ...] = field(default_factory=tuple)
     keep_source: bool = False
+    execute: str = "auto"
 
     def __post_init__(self):
         if self.numerics not in ("source", "relaxed_normalization"):
@@ -70,4 +74,6 @@ class CompileOptions:
             raise ValueError(f"bounds is 'guard' or 'trust', not {self.bounds!r}")
         if self.opt_level not in (0, 1, 2):
             raise ValueError(f"opt_level is 0, 1 or 2, not {self.opt_level!r}")
+        if self.execute not in ("auto", "local", "remote"):
+            raise ValueError(f"execute is 'auto', 'local' or 'remote', not {self.execute!r}")
         object.__setattr__(self, "disabled_passes", tuple(self.disabled_passes))
