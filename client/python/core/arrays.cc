@@ -70,8 +70,7 @@ std::optional<ArrayView> ReadArray(PyObject* value, const ArrayRules& rules, boo
 }
 
 nb::object NewArray(const ArrayRules& rules, const std::vector<int64_t>& extents) {
-  auto* descr = reinterpret_cast<PyArray_Descr*>(rules.dtype.ptr());
-  Py_INCREF(descr);  // PyArray_Zeros takes one
+  auto* descr = reinterpret_cast<PyArray_Descr*>(rules.dtype.inc_ref().ptr());  // Zeros takes it
   const std::vector<npy_intp> shape(extents.begin(), extents.end());
   PyObject* array = PyArray_Zeros(static_cast<int>(shape.size()),
                                   const_cast<npy_intp*>(shape.data()), descr, /*fortran=*/0);
