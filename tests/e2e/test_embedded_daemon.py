@@ -99,7 +99,7 @@ with socket.socket(socket.AF_UNIX) as probe:
 os.kill(pid, signal.SIGKILL)
 while embedded.running():
     time.sleep(0.01)
-assert artifact.run(np.arange(4, dtype=np.float32)).tolist() == [0, 2, 4, 6]
+assert artifact.run(np.arange(4, dtype=np.float32), execute="remote").tolist() == [0, 2, 4, 6]
 assert intent.compile(double).cache["hit"]
 """
 

@@ -225,6 +225,6 @@ def test_a_daemon_lost_during_a_call_is_a_service_error(start, author):
     killer = threading.Timer(0.5, daemon.process.kill)
     killer.start()
     with pytest.raises(intent.ServiceError) as caught:
-        artifact.run(np.ones(1, np.float32))
+        artifact.run(np.ones(1, np.float32), execute="remote")
     killer.join()
     assert caught.value.status == "UNAVAILABLE"
