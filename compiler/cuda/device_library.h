@@ -11,6 +11,7 @@
 //   intent/math.cuh     exp, log, sin, pow, ... of floats; the approximate forms
 //   intent/special.cuh  lgamma and i0
 //   intent/atomics.cuh  atomics
+//   intent/unit.cuh     units of threads, their tiles and memory
 //
 // Each includes what it needs. What a kernel does not call costs it the reading and leaves nothing
 // in its module: headers hold forced-inline and static functions, templates and constants of

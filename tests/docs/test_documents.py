@@ -30,6 +30,7 @@ RUN_ELSEWHERE = {
     "./deploy/bundle.sh": "tests/deploy",
     "./tests/run.sh": "this run",
     "./tests/gpu/pack.sh": "by hand, for a machine with a GPU",
+    "./tests/gpu/pack_device_numerics.sh": "by hand, for a machine with a GPU",
     "./tests/gpu/run.sh": "there",
     "./tests/gpu/run.sh --only cases,torch --match 'reductions|nn'": "there",
     "cmake --preset release": "second stage of tests/run.sh",

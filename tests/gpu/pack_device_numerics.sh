@@ -2,10 +2,10 @@
 # Packs the test of the device library for a host with a GPU: the program, the libraries that it
 # loads and images for one architecture. There run.sh is all that is needed, beside the driver.
 #
-#   tests/gpu/pack_device_numerics.sh FOLDER [ARCHITECTURE]      by default sm_90a
+#   tests/gpu/pack_device_numerics.sh [FOLDER [ARCHITECTURE]]     by default .gpu/device_numerics and sm_90a
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-folder=${1:?usage: tests/gpu/pack_device_numerics.sh FOLDER [ARCHITECTURE]}
+folder=${1:-.gpu/device_numerics}
 architecture=${2:-sm_90a}
 
 cmake --preset release -Wno-dev >/dev/null
