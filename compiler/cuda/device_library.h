@@ -5,7 +5,8 @@
 //
 //   intent/types.cuh    the C++ type of every dtype of up to 64 bits but the narrow ones
 //   intent/ptx.cuh      instructions that C++ has no words for
-//   intent/core.cuh     arithmetic and conversions of those types, guards
+//   intent/core.cuh     arithmetic and conversions of those types, guards: made of
+//                       intent/{element,arithmetic,convert}.cuh
 //   intent/wide.cuh     i128 and u128
 //   intent/narrow.cuh   i4 and floats of 8, 6 and 4 bits
 //   intent/math.cuh     exp, log, sin, pow, ... of floats; the approximate forms
