@@ -13,6 +13,8 @@
 //   intent/special.cuh  lgamma and i0
 //   intent/atomics.cuh  atomics
 //   intent/unit.cuh     units of threads, their tiles and memory
+//   intent/contract.cuh            the matrix product of a block, with what it includes
+//   intent/contract_widened.cuh    its operands of 8-bit floats
 //
 // Each includes what it needs. What a kernel does not call costs it the reading and leaves nothing
 // in its module: headers hold forced-inline and static functions, templates and constants of
