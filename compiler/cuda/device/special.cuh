@@ -29,7 +29,7 @@ INTENT_DEVICE DoubleDouble product(DoubleDouble x, double y) {
 }
 
 // For arguments in (-40, 0) that are no poles.
-static __device__ __noinline__ double lgamma_between_poles(double x) {
+INTENT_DEVICE double lgamma_between_poles(double x) {
   static constexpr double kReciprocalGamma[][2] = {
 #include "intent/reciprocal_gamma.inc"
   };
@@ -47,7 +47,8 @@ static __device__ __noinline__ double lgamma_between_poles(double x) {
   return -(::log(fabs(whole.high)) + __ddiv_rn(whole.low, whole.high));
 }
 
-INTENT_DEVICE double real_lgamma(double x) {
+// Called, not inlined: it is long, and lanes are unrolled.
+static __device__ __noinline__ double real_lgamma(double x) {
   if (x > -24.0 && x < -2.0 && ::floor(x) != x) return lgamma_between_poles(x);
   return ::lgamma(x);
 }
