@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kThreadBits = 128;  // of a tile in one thread: a full access
+constexpr int kWideProgram = 64;  // operations of KIR
 constexpr int kMostWarpLanes = kWarp * 8;
 
 int MostLanes(const tile::Program& program, const Block& block) {
@@ -65,7 +66,7 @@ absl::StatusOr<CudaSource> Emitter::Run() {
     source.text +=
         absl::StrCat("  __shared__ __align__(16) char exchange[", exchange_bytes_, "];\n");
   }
-  if (ConstantOf(ScratchSizes().launch) != 0) {
+  if (body.find("launch_top") != std::string::npos) {
     absl::StrAppend(&source.text, "  i64 launch_top = ", broadcasts_ ? kBroadcastBytes : 0, ";\n");
   }
   if (takes_block_scratch_) {
@@ -114,6 +115,7 @@ void Emitter::EmitArguments() {
 
 void Emitter::NoteMemory(const Block& block) {
   for (const Op* op : block.ops) {
+    ++ops_;
     if (op->kind == OpKind::kStackAlloc) ++slots_;
     if (op->kind == OpKind::kAtomicLoad || op->kind == OpKind::kAtomicStore ||
         op->kind == OpKind::kAtomicRmw || op->kind == OpKind::kAtomicCas) {
@@ -251,24 +253,17 @@ void Emitter::EmitParallel(const Op& op) {
   NoteGrid(op, threads);
   const int units = kBlockThreads / threads;
   tasks_.emplace_back(&body, threads);
-  const bool allocates = ConstantOf(ScratchOf(body, threads, /*grid=*/false)) != 0;
-  takes_block_scratch_ = takes_block_scratch_ || allocates;
   const std::string label = absl::StrCat("next_", labels_++);
   unit_ = {threads, false, absl::StrCat("goto ", label, ";"), "unit"};
   private_memory_ = false;
   const std::string lo = In(op, 0), hi = In(op, 1), grain = In(op, 2);
   Open("{");
   Line(absl::StrCat("const i64 tasks = count_tasks(", lo, ", ", hi, ", ", grain, ");"));
-  if (allocates) {
-    private_memory_ = true;
-    Line(absl::StrCat("const i64 unit_size = block_size / ", units, " / 64 * 64;"));
-    Line(absl::StrCat("char* const unit_scratch = block_scratch + unit_size * unit_in_block<",
-                      threads, ">();"));
-  }
+  const size_t before_tasks = text_.size();
   Open(absl::StrCat("for (i64 task = unit_in_grid<", threads,
                     ">(); task < tasks; task += units_in_grid<", threads, ">()) {"));
   Open("{");
-  if (allocates) Line("i64 unit_top = 0;");
+  const size_t in_task = text_.size();
   Line(absl::StrCat("const i64 ", Name(body.arguments[0]), " = ", lo, " + task * ", grain, ";"));
   Line(absl::StrCat("const i64 ", Name(body.arguments[1]), " = task_end(", Name(body.arguments[0]),
                     ", ", hi, ", ", grain, ");"));
@@ -276,6 +271,18 @@ void Emitter::EmitParallel(const Op& op) {
   Rematerialize(body);
   EmitBlock(body);
   Close();
+  if (text_.find("unit_top", in_task) != std::string::npos) {
+    takes_block_scratch_ = private_memory_ = true;
+    const auto insert = [&](size_t at, int depth, const std::string& line) {
+      text_.insert(at, std::string(static_cast<size_t>(2 * depth), ' ') + line + "\n");
+    };
+    insert(in_task, depth_ + 1, "i64 unit_top = 0;");
+    insert(before_tasks, depth_ - 1,
+           absl::StrCat("char* const unit_scratch = block_scratch + unit_size * unit_in_block<",
+                        threads, ">();"));
+    insert(before_tasks, depth_ - 1,
+           absl::StrCat("const i64 unit_size = block_size / ", units, " / 64 * 64;"));
+  }
   if (text_.find("goto " + label + ";") != std::string::npos) Line(label + ":;");
   // The next task takes the same scratch memory.
   if (threads > 1 && private_memory_) Line(absl::StrCat("unit_fence<", threads, ">();"));
@@ -319,10 +326,12 @@ std::string Emitter::Exchange(int bytes) {
   return "exchange";
 }
 
-lower::LowerOptions Lowering() {
+lower::LowerOptions Lowering(const Module& module) {
+  int operations = 0;
+  ForEachOp(module.kernel_function().body, [&](const intent::Op&) { ++operations; });
   lower::LowerOptions options;
   options.block_threads = kBlockThreads;
-  options.vector_bits = kThreadBits;
+  options.vector_bits = operations <= kWideProgram ? kThreadBits : kThreadBits / 4;
   options.packed_contractions = false;
   return options;
 }

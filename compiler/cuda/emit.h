@@ -20,8 +20,9 @@ namespace intent::cuda {
 
 inline constexpr int kBlockThreads = 256;
 
-// How tile programs for this emitter are lowered.
-lower::LowerOptions Lowering();
+// How kernels for this emitter are lowered. A thread holds less of a tile where there is much to be
+// done with it: that is code for every element.
+lower::LowerOptions Lowering(const Module& module);
 
 struct EmitOptions {
   // Positions in the signature of the program's views and scalars, for the launch recipe.

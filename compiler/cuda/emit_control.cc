@@ -14,6 +14,8 @@ using tile::OpKind;
 namespace {
 
 constexpr int kUnrolledOps = 96;
+// Of a whole program: copies of what is large cost the compiler seconds.
+constexpr int64_t kUnrolledProgram = 400;
 
 // Only arithmetic and accesses: more of them may wait for memory at once.
 bool Unrolls(const Block& block) {
@@ -123,7 +125,7 @@ void Emitter::EmitFor(const Op& op) {
   if (unit_.whole_grid) EnterLoop({&body});
   const std::vector<std::string> carries = DeclareCarries(op, 3);
   const std::string iv = Name(body.arguments[0]), lo = In(op, 0), hi = In(op, 1), step = In(op, 2);
-  const bool unroll = options_.unroll && Unrolls(body);
+  const bool unroll = options_.unroll && ops_ <= kUnrolledProgram && Unrolls(body);
   std::string trips;
   if (step != "i64(1)") {
     // Counted, so that no sum leaves the range of index.

@@ -28,7 +28,7 @@ absl::StatusOr<CudaSource> Emit(const std::string& kernel) {
   const Diagnostics found = Verify(*parsed.module);
   EXPECT_TRUE(found.empty()) << ToString(found[0]);
   EXPECT_TRUE(Specialize(parsed.module.get(), {}).empty());
-  const lower::Lowered lowered = lower::LowerToTiles(*parsed.module, Lowering());
+  const lower::Lowered lowered = lower::LowerToTiles(*parsed.module, Lowering(*parsed.module));
   const absl::Status verified = tile::VerifyTile(*lowered.program);
   EXPECT_TRUE(verified.ok()) << verified;
   EmitOptions options;

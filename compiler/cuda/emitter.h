@@ -145,6 +145,7 @@ class Emitter {
   int labels_ = 0;
   int exchange_bytes_ = 0;   // of a block
   int64_t slots_ = 0;        // of the program
+  int64_t ops_ = 0;
   Touched::Places atomics_;  // what atomics of the program touch
   bool takes_block_scratch_ = false;
   bool barriers_ = false;

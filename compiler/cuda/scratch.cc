@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/cuda/emitter.h"
+#include "compiler/runtime/launch_program.h"
 
 namespace intent::cuda {
 
@@ -113,9 +114,14 @@ void Emitter::NoteGrid(const Op& op, int threads) {
       blocks = CeilDiv(count, units);
     }
   }
-  if (blocks == nullptr || !ToProgram(LaunchMax(grid_, blocks)))
-    blocks = LaunchConstant(kManyBlocks);
-  if (ToProgram(LaunchMax(grid_, blocks))) grid_ = LaunchMax(grid_, blocks);
+  // Room for what Variants adds.
+  constexpr int kMost = kMaxProgramInstructions - 8;
+  const auto fits = [&](const LaunchExpression& expression) {
+    const std::optional<compile::v1::Program> program = ToProgram(expression);
+    return program && program->instructions_size() <= kMost;
+  };
+  if (blocks == nullptr || !fits(LaunchMax(grid_, blocks))) blocks = LaunchConstant(kManyBlocks);
+  if (fits(LaunchMax(grid_, blocks))) grid_ = LaunchMax(grid_, blocks);
 }
 
 void Emitter::NoteOverlap(Id condition) {

@@ -96,8 +96,9 @@ class Shaper {
   }
 
   int64_t Scratch(const Program& program) {
-    int64_t bytes = ValueOf(program, "scratch memory");
-    // No device has so much: the kernel itself finds out, and can say which operation asked for it.
+    // More than any device has, or than i64 counts: the kernel itself finds out, and can say which
+    // operation asked for it.
+    int64_t bytes = Evaluate(program).value_or(0);
     if (bytes > kMaxScratchBytes) bytes = 0;
     if (bytes < 0 && !trouble_.has_value()) {
       trouble_ = Unlaunchable(RunError::KIND_NO_MEMORY,

@@ -187,7 +187,7 @@ void Lowerer::LowerAlone(const Op& op) {
   for (const Type& type : types) memory.push_back(b().Alloc(type.dtype(), b().Index(1)));
   const Id zero = b().Index(0);
   Alone([&] {
-    LowerOp(op);
+    op.kind == OpKind::kFor ? LowerFor(op) : LowerWhile(op);
     if (types.empty()) return;
     std::vector<Binding> leaves;
     Of(op.result).Leaves(&leaves);

@@ -1,5 +1,8 @@
 #include "tests/support/cuda_way.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <variant>
 
 #include "compiler/cuda/device_library.h"
@@ -82,6 +85,14 @@ CudaCode CompileCuda(const Module& module, const tile::Program& program) {
   if (!source.ok()) {
     code.refusal = "emit: " + std::string(source.status().message());
     return code;
+  }
+  // For a look at it, with the libraries' headers beside it.
+  if (const char* folder = std::getenv("INTENT_CUDA_SOURCES")) {
+    const std::filesystem::path at(folder);
+    std::filesystem::create_directories(at / "intent");
+    for (const cuda::DeviceHeader& header : cuda::DeviceLibrary())
+      std::ofstream(at / header.name) << header.text;
+    std::ofstream(at / "kernel.cu") << source->text;
   }
   const std::string target = CudaTarget();
   const auto compiled = cuda::NvrtcForTests()->Compile({.source = source->text,

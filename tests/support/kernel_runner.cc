@@ -49,8 +49,9 @@ Way TileWay(int vector_bits) {
 Way UnitsWay() {
   Way way;
   way.name = "tile interpreter, units of 64 threads";
-  way.lowering = cuda::Lowering();
   way.lowering.block_threads = 64;
+  way.lowering.vector_bits = 128;
+  way.lowering.packed_contractions = false;
   way.lowering.region_slice = 3;
   return way;
 }
@@ -224,7 +225,6 @@ const std::vector<Way>& CudaWays() {
     Way way;
     way.name = RunsCuda() ? "CUDA" : "CUDA, compiled only";
     way.target = CudaTarget();
-    way.lowering = cuda::Lowering();
     ways.push_back(way);
     return ways;
   }();
@@ -307,7 +307,9 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
   if (slot != nullptr) return *slot;
   slot = std::make_unique<Ready>();
   Ready& ready = *slot;
-  const lower::Lowered lowered = lower::LowerToTiles(*canonical_, way.lowering);
+  const bool is_cuda = !way.target.empty() && ParseTarget(way.target)->kind == TargetKind::kCuda;
+  const lower::Lowered lowered =
+      lower::LowerToTiles(*canonical_, is_cuda ? cuda::Lowering(*canonical_) : way.lowering);
   const tile::Program& program = *lowered.program;
   if (const absl::Status status = tile::VerifyTile(program); !status.ok()) {
     ready.refusal = "tile program: " + std::string(status.message()) + "\n" + tile::Print(program);
@@ -323,7 +325,7 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
     }
     return ready;
   }
-  if (ParseTarget(way.target)->kind == TargetKind::kCuda) {
+  if (is_cuda) {
     ready.cuda = CompileCuda(*canonical_, program);
     ready.refusal = ready.cuda.refusal;
     return ready;
