@@ -17,7 +17,8 @@ void Wait(const gpu::Driver& driver) { Must(driver.CtxSynchronize(), "wait for t
 }  // namespace
 
 Buffer::Buffer(const gpu::Driver& driver, size_t bytes) : driver_(driver), bytes_(bytes) {
-  Must(driver.MemAlloc(&address_, bytes), "allocate");
+  // Whole words, as atomics on parts of them want.
+  Must(driver.MemAlloc(&address_, (bytes + 15) / 16 * 16), "allocate");
 }
 
 Buffer::Buffer(const gpu::Driver& driver, std::span<const uint8_t> bytes)
