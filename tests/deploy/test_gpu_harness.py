@@ -50,6 +50,23 @@ def test_a_sanitizer_that_finds_something_has_failed_though_all_cases_passed():
     assert count.faults[0].startswith("========= Invalid")
 
 
+def test_a_googletest_program_is_counted_by_its_last_lines():
+    text = "[  FAILED  ] Run.Sums (3 ms)\n[  PASSED  ] 299 tests.\n[  FAILED  ] 1 test, listed below:\n"
+    assert counts(PLAIN, 1, text) == (299, 1)
+
+
+def test_random_kernels_are_counted_by_their_row():
+    text = "seed 7 failed: /x/7.kir\n| 1:101 | COMMIT | DATE | 100 | 1 |\n"
+    count = gpu_run.judge(PLAIN, 1, text)
+    assert (count.passed, count.failed, count.faults) == (99, 1, ["seed 7 failed: /x/7.kir"])
+
+
+def test_what_a_sanitizer_found_in_a_child_counts_though_the_status_is_0():
+    text = "| 1:3 | COMMIT | DATE | 2 | 0 |\n========= RACECHECK SUMMARY: 2 hazards displayed\n"
+    assert counts(PLAIN, 0, text) == (2, 1)
+    assert counts(PLAIN, 0, "========= ERROR SUMMARY: 0 errors\n") == (1, 0)
+
+
 def test_only_sections_that_exist_run(tmp_path):
     command = [sys.executable, ROOT / "tests" / "gpu" / "run.py", "--from", tmp_path, "--only", "nosuch"]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -1,6 +1,7 @@
 """Runs the GPU's tests on a machine that has one, from a folder that tests/gpu/pack.sh filled.
 
-    tests/gpu/run.sh [--from FOLDER] [--only SECTION,...] [--match REGEX] [--jobs N] [--nvrtc PATH]
+    tests/gpu/run.sh [--from FOLDER] [--only SECTION,...] [--match REGEX] [--seeds A:B] [--jobs N]
+                     [--nvrtc PATH]
 
 Sections, each with a time limit of its own; without --only, all but the last:
 
@@ -8,9 +9,10 @@ Sections, each with a time limit of its own; without --only, all but the last:
     torch         the same, run in this process on torch tensors
     examples      the programs of docs/examples, run by the daemon
     differential  random kernels against the interpreter
+    conformance   the rules of the language, section by section
     pytest        tests/gpu/test_*.py
     memcheck      torch's cases and random kernels under compute-sanitizer
-    racecheck     those that use shared memory, likewise
+    racecheck     likewise, cases of torch's only where they use shared memory
     bench         the table of tests/bench/gpu
 
 Prints a line for each section and the first of what failed. $OUT (by default build/gpu) gets log.txt, which
@@ -34,14 +36,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "gpu"
-ORDINARY = ["cases", "torch", "examples", "differential", "memcheck", "racecheck"]
+ORDINARY = ["cases", "torch", "examples", "differential", "conformance", "memcheck", "racecheck"]
 if list(HERE.glob("test_*.py")):
-    ORDINARY.insert(4, "pytest")
+    ORDINARY.insert(5, "pytest")
 
 FAULT = re.compile(
-    r"^(FAIL|ERROR|FAILED)\b|\w*Error\b.*:|^========= (Invalid|Error|Program hit|Uninit)|hazard",
+    r"^(FAIL|ERROR|FAILED)\b|^seed \d+ failed|^\[  FAILED  \]|\w*Error\b.*:"
+    r"|^========= (Invalid|Error:|Program hit|Uninit)|hazard|\b(WRONG|FAILED): ",
     re.IGNORECASE,
 )
+SANITIZER_FOUND = re.compile(r"^========= \w+ SUMMARY: [1-9]", re.MULTILINE)
+# The row that differential_test --long ends with.
+CAMPAIGN = re.compile(r"^\| \d+:\d+ \| COMMIT \| DATE \| (\d+) \| (\d+) \|$", re.MULTILINE)
 
 
 @dataclass
@@ -73,11 +79,19 @@ def judge(task, status, text):
         if missing:
             faults.append(f"did not end: {missing[0]} and {len(missing) - 1} after it")
         count = Count(good, len(task.cases) - good - skipped, faults)
+    elif gtest := re.findall(r"^\[  (PASSED|FAILED)  \] (\d+) tests?[.,]", text, re.MULTILINE):
+        numbers = {word: int(number) for word, number in gtest}
+        count = Count(numbers.get("PASSED", 0), numbers.get("FAILED", 0), faults)
+    elif campaign := CAMPAIGN.search(text):
+        kernels, bad = map(int, campaign.groups())
+        count = Count(kernels - bad, bad, faults)
     else:
         good, bad = (
             sum(map(int, re.findall(rf"\b(\d+) {word}\b", text))) for word in ("passed", "(?:failed|error)")
         )
         count = Count(good, bad, faults) if good + bad else Count(int(status == 0), int(status != 0), faults)
+    if SANITIZER_FOUND.search(text) and count.failed == 0:
+        count.failed = 1
     if status != 0 and count.failed == 0:
         count.failed = 1
         count.faults.append(f"{task.name} ended with status {status}")
@@ -104,12 +118,13 @@ class Run:
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUNBUFFERED": "1",
             "INTENT_COMPILER": self.address,
+            **({"INTENT_NVRTC": self.nvrtc} if self.nvrtc else {}),
         }
         self.daemon = None
         self.daemon_log = self.scratch / "daemon.log"
 
     def _unpack(self):
-        (archive,) = self.source.glob("intent-*.tar.xz")
+        archive = self.source / "intent.tar.xz"
         with tarfile.open(archive) as tar:
             tar.extractall(self.scratch / "bundle", filter="tar")
         (folder,) = (self.scratch / "bundle").iterdir()
@@ -186,12 +201,26 @@ class Run:
         run = [sys.executable, folder / "run.py", "--target", self.options.target.partition(":")[0]]
         return 200, [Task(name, [*run, name]) for name in names if re.search(self.options.match, name)]
 
-    def random_kernels(self, *flags):
-        """The runner of random kernels on what pack.sh made for it."""
-        return [self.source / "random_kernels", "run", self.source / "random_kernels.pack", *flags]
+    def random_kernels(self, seeds, jobs):
+        """Made and compiled there, against the interpreter; failures are written out, not made smaller."""
+        folder = self.scratch / f"random-{len(list(self.scratch.glob('random-*')))}"
+        folder.mkdir()
+        program = self.bundle / "tests" / "differential_test"
+        flags = [
+            "--long",
+            "--no-shrink",
+            "--way=CUDA",
+            f"--seeds={seeds}",
+            f"--jobs={jobs}",
+            f"--folder={folder}",
+        ]
+        return [program, *flags, "--failures=40"]
 
     def section_differential(self):
-        return 120, [Task("random kernels", self.random_kernels())]
+        return 150, [Task("random kernels", self.random_kernels(self.options.seeds, os.cpu_count()))]
+
+    def section_conformance(self):
+        return 200, [Task("sections", [self.bundle / "tests" / "conformance_test", "--gtest_brief=1"])]
 
     def section_pytest(self):
         return 200, [
@@ -200,23 +229,20 @@ class Run:
 
     def sanitized(self, tool, command):
         program = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
-        return [program, "--tool", tool, "--error-exitcode", "86", "--print-limit", "5", *command]
+        options = ["--target-processes", "all", "--error-exitcode", "86", "--print-limit", "5"]
+        return [program, "--tool", tool, *options, *command]
 
-    def section_memcheck(self):
-        tasks = [Task("random kernels", self.sanitized("memcheck", self.random_kernels("--at-most", "300")))]
+    def under(self, tool, *flags):
+        tasks = [Task("random kernels", self.sanitized(tool, self.random_kernels("1:121", 4)))]
         return 240, tasks + self.over_cases(
-            self.options.jobs, self.sanitized("memcheck", self.torch_command())
+            self.options.jobs, self.sanitized(tool, self.torch_command(*flags))
         )
 
+    def section_memcheck(self):
+        return self.under("memcheck")
+
     def section_racecheck(self):
-        tasks = [
-            Task(
-                "random kernels",
-                self.sanitized("racecheck", self.random_kernels("--shared", "--at-most", "200")),
-            )
-        ]
-        command = self.sanitized("racecheck", self.torch_command("--shared"))
-        return 240, tasks + self.over_cases(self.options.jobs, command)
+        return self.under("racecheck", "--shared")
 
     def section_bench(self):
         return 420, [Task("bench", [sys.executable, ROOT / "tests" / "bench" / "gpu" / "bench.py"])]
@@ -242,6 +268,8 @@ class Run:
             print("   " + " ".join(fault.split())[:230])
         if len(faults) > self.options.show:
             print(f"   and {len(faults) - self.options.show} lines like these in log.txt")
+        if name == "bench" and (self.out / "bench.txt").exists():
+            print((self.out / "bench.txt").read_text(), end="")
         if self.daemon is not None and self.daemon.poll() is not None:
             print(f"   the daemon ended with status {self.daemon.returncode}; it is started again")
             self.total.failed += 1
@@ -290,6 +318,7 @@ def main():
     parser.add_argument("--from", dest="source", default=str(ROOT / ".gpu" / "bundle"))
     parser.add_argument("--only", default=",".join(ORDINARY), help="sections, with commas between")
     parser.add_argument("--target", default="cuda:sm_90a", help="cpu tries the harness itself without a GPU")
+    parser.add_argument("--seeds", default="1:2001", help="of random kernels")
     parser.add_argument("--match", default="", help="only cases and examples in whose name this is found")
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count()))
     parser.add_argument("--nvrtc", default="")
