@@ -60,7 +60,8 @@ def _output(page, block, module) -> str:
     printed = io.StringIO()
     error = None
     with contextlib.redirect_stdout(printed), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)  # IntentWarning is one
         try:
             exec(program, vars(module))
         except Exception as raised:

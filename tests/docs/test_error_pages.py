@@ -26,15 +26,13 @@ import intent
 from intent import explain
 
 # What no example can show: bytes that no client makes, a gap that no target has now, and errors of
-# calls that the Python package does not make. E1129 has its tests in test_checked_mode.py.
+# calls that the Python package does not make.
 WITHOUT_EXAMPLE = {
     "E0101",
     "E0102",
     "E1001",
-    "E1129",
     "bad_argument",
     "cancelled",
-    "no_memory",
 }
 
 _numbers = itertools.count()

@@ -36,6 +36,7 @@ def kernel_with(statements):
         ("y = lambda v, /: v  # <-\nout[:] = x[:]", "a lambda"),
         ('y = f"{x}"  # <-\nout[:] = x[:]', "a formatted string"),
         ("async def f():  # <-\n    pass", "async functions"),
+        pytest.param("out[:] = x[*(0,)]  # <-", r"unpacking with \*", marks=since_311),
         pytest.param(
             "try:  # <-\n    out[:] = x[:]\nexcept* ValueError:\n    pass", "language: try", marks=since_311
         ),
