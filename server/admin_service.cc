@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <set>
+#include <string>
 
 #include "compiler/diag/failpoint.h"
 #include "compiler/target/target.h"
@@ -26,6 +28,21 @@ grpc::ServerUnaryReactor* Finished(grpc::CallbackServerContext* context) {
   return reactor;
 }
 
+void AddCudaDevices(const worker::v1::DeviceList& list, admin::v1::Capabilities* response) {
+  std::set<std::string> targets;
+  for (const worker::v1::Device& from : list.devices()) {
+    admin::v1::CudaDevice& to = *response->add_cuda_devices();
+    to.set_index(from.index());
+    to.set_uuid(from.uuid());
+    to.set_name(from.name());
+    to.set_architecture(from.architecture());
+    to.set_memory_bytes(from.memory_bytes());
+    targets.insert(from.targets().begin(), from.targets().end());
+  }
+  for (const std::string& target : targets) response->add_execute_targets(target);
+  response->set_cuda_devices_missing(list.missing());
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* AdminServiceImpl::GetCapabilities(
@@ -42,6 +59,7 @@ grpc::ServerUnaryReactor* AdminServiceImpl::GetCapabilities(
     const absl::StatusOr<Target> target = ParseTarget(name);
     if (target.ok() && MissingOnHost(*target).empty()) response->add_execute_targets(name);
   }
+  AddCudaDevices(devices_.Get(), response);
   admin::v1::Limits& limits = *response->mutable_limits();
   limits.set_module_bytes(RequestLimits::kModuleBytes);
   limits.set_source_map_bytes(RequestLimits::kSourceMapBytes);
@@ -51,7 +69,7 @@ grpc::ServerUnaryReactor* AdminServiceImpl::GetCapabilities(
   limits.set_execute_bytes(options_.tensor_memory);
   limits.set_compile_milliseconds(options_.compile_time_ms);
   limits.set_execute_milliseconds(options_.execute_time_ms);
-  for (const char* feature : {"compile", "compile_many", "execute", "execute_stream"}) {
+  for (const char* feature : {"compile", "compile_many", "execute", "execute_stream", "sessions"}) {
     response->add_features(feature);
   }
   if (FailpointsLinked()) response->add_features("failpoints");
@@ -88,6 +106,11 @@ grpc::ServerUnaryReactor* AdminServiceImpl::GetStatistics(grpc::CallbackServerCo
   to.set_executor_starts(from.executors.starts);
   to.set_executor_crashes(from.executors.crashes);
   to.set_executor_timeouts(from.executors.timeouts);
+  to.set_cuda_executor_starts(from.cuda_executors.starts);
+  to.set_cuda_executor_crashes(from.cuda_executors.crashes);
+  to.set_cuda_executor_timeouts(from.cuda_executors.timeouts);
+  to.set_cuda_reruns(from.cuda_reruns);
+  to.set_sessions(from.sessions);
   to.set_quarantined(from.quarantined);
   to.set_rejected(from.rejected);
   const cache::StoreStats stats = store_.Stats();

@@ -10,15 +10,21 @@
 #include "intent/worker/v1/worker.pb.h"
 #include "server/options.h"
 #include "server/pool/counters.h"
+#include "server/pool/cuda_devices.h"
 
 namespace intent {
 
 class AdminServiceImpl final : public admin::v1::AdminService::CallbackService {
  public:
   AdminServiceImpl(const ServerOptions& options, const worker::v1::WorkerHello& hello,
-                   const cache::Store& store, const Counters& counters,
+                   CudaDevices& devices, const cache::Store& store, const Counters& counters,
                    const std::atomic<bool>& draining)
-      : options_(options), hello_(hello), store_(store), counters_(counters), draining_(draining) {}
+      : options_(options),
+        hello_(hello),
+        devices_(devices),
+        store_(store),
+        counters_(counters),
+        draining_(draining) {}
 
   grpc::ServerUnaryReactor* GetCapabilities(grpc::CallbackServerContext* context,
                                             const admin::v1::GetCapabilitiesRequest* request,
@@ -33,6 +39,7 @@ class AdminServiceImpl final : public admin::v1::AdminService::CallbackService {
  private:
   const ServerOptions& options_;
   const worker::v1::WorkerHello& hello_;
+  CudaDevices& devices_;
   const cache::Store& store_;
   const Counters& counters_;
   const std::atomic<bool>& draining_;

@@ -23,8 +23,11 @@
 #include "server/execute_service.h"
 #include "server/pool/arena_pool.h"
 #include "server/pool/compile_pool.h"
+#include "server/pool/cuda_devices.h"
+#include "server/pool/cuda_pool.h"
 #include "server/pool/execute_pool.h"
 #include "server/quarantine.h"
+#include "server/session_table.h"
 #include "server/socket_file.h"
 #include "spdlog/spdlog.h"
 
@@ -71,12 +74,28 @@ CompilePoolOptions CompileOptionsOf(const ServerOptions& options) {
   return result;
 }
 
-ExecutePoolOptions ExecuteOptionsOf(const ServerOptions& options) {
-  ExecutePoolOptions result;
-  result.executors = options.executors;
-  result.queue_jobs = options.queue_jobs;
+ExecutorOptions ExecutorOptionsOf(const ServerOptions& options) {
+  ExecutorOptions result;
   result.time_limit = std::chrono::milliseconds(options.execute_time_ms);
   result.memory_limit_bytes = static_cast<int64_t>(options.execute_memory);
+  return result;
+}
+
+ExecutePoolOptions ExecuteOptionsOf(const ServerOptions& options, int executors) {
+  ExecutePoolOptions result;
+  result.executors = executors;
+  result.queue_jobs = options.queue_jobs;
+  result.executor = ExecutorOptionsOf(options);
+  return result;
+}
+
+SessionTableOptions SessionOptionsOf(const ServerOptions& options) {
+  SessionTableOptions result;
+  result.sessions = options.sessions;
+  result.idle_time = std::chrono::seconds(options.session_idle);
+  result.host_bytes = options.tensor_memory;
+  result.executor = ExecutorOptionsOf(options);
+  result.queue_jobs = options.queue_jobs;
   return result;
 }
 
@@ -94,11 +113,16 @@ struct Daemon::Parts {
         quarantine(options.quarantine_crashes, std::chrono::milliseconds(options.quarantine_ms)),
         arenas(options.tensor_memory, options.tensor_memory / 4),
         compile_pool(*factory, CompileOptionsOf(options), counters),
-        execute_pool(*factory, arenas, ExecuteOptionsOf(options), counters),
+        execute_pool(*factory, arenas, ExecuteOptionsOf(options, options.executors),
+                     counters.executors),
+        cuda_devices(*factory),
+        cuda_pool(*factory, cuda_devices, arenas, ExecuteOptionsOf(options, options.cuda_executors),
+                  counters),
+        sessions(*factory, cuda_devices, arenas, SessionOptionsOf(options), counters),
         flow(*store, index, compile_pool, quarantine, counters, factory->hello().fingerprint()),
         compile_service(flow, index, counters, activity),
-        execute_service({index, arenas, execute_pool, counters, activity}),
-        admin_service(options, factory->hello(), *store, counters, draining) {}
+        execute_service({{index, arenas, execute_pool, cuda_pool, sessions}, counters, activity}),
+        admin_service(options, factory->hello(), cuda_devices, *store, counters, draining) {}
 
   const ServerOptions options;
   Counters counters;
@@ -112,6 +136,9 @@ struct Daemon::Parts {
   ArenaPool arenas;
   CompilePool compile_pool;
   ExecutePool execute_pool;
+  CudaDevices cuda_devices;
+  CudaPool cuda_pool;
+  SessionTable sessions;
   CompileFlow flow;
   CompileServiceImpl compile_service;
   ExecuteServiceImpl execute_service;
@@ -168,6 +195,8 @@ void Daemon::Drain(std::chrono::milliseconds bound) {
   // Work that nobody waits for may still be ending; it uses everything that goes next.
   parts_->compile_pool.Stop();
   parts_->execute_pool.Stop();
+  parts_->cuda_pool.Stop();
+  parts_->sessions.Stop();
 }
 
 std::chrono::steady_clock::duration Daemon::IdleFor() const { return parts_->activity.IdleFor(); }

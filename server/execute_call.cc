@@ -1,6 +1,8 @@
 #include "server/execute_call.h"
 
 #include <cstring>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,11 +26,34 @@ absl::Status Exceeds(const char* what, uint64_t value, uint64_t limit) {
   return absl::ResourceExhaustedError(absl::StrCat(what, " is ", value, ", the limit ", limit));
 }
 
+// As ExecutePool::Submit.
+absl::Status SubmitTo(Session& session, std::unique_ptr<ExecuteJob>& job) {
+  const std::shared_ptr<ExecuteJob> shared = std::move(job);
+  absl::Status status = session.Submit([shared](Executor* executor) {
+    bool rerun = false;
+    absl::StatusOr<ExecuteResult> result = SessionLost();
+    if (shared->IsCancelled()) {
+      result = absl::CancelledError("the call was given up");
+    } else if (executor != nullptr) {
+      result = executor->Run(*shared, &rerun);
+    }
+    std::exchange(shared->done, nullptr)(std::move(result));
+  });
+  if (!status.ok()) shared->done = nullptr;
+  return status;
+}
+
 }  // namespace
 
 absl::Status ExecuteCall::Open(const ExecuteRequest& request, bool streamed) {
   if (absl::Status status = CheckEnvelope(request, streamed); !status.ok()) return status;
-  absl::StatusOr<cache::Hit> artifact = index_.Find(request.artifact_id());
+  if (!request.session_id().empty()) {
+    absl::StatusOr<std::shared_ptr<Session>> session = parts_.sessions.Find(request.session_id());
+    if (!session.ok()) return session.status();
+    session_ = *std::move(session);
+  }
+  device_ = request.device();
+  absl::StatusOr<cache::Hit> artifact = parts_.index.Find(request.artifact_id());
   if (!artifact.ok()) return artifact.status();
   artifact_ = std::move(artifact->entry);
   return LayOut(request);
@@ -44,39 +69,16 @@ absl::Status ExecuteCall::CheckEnvelope(const ExecuteRequest& request, bool stre
   if (request.arguments_size() > ExecuteLimits::kArguments) {
     return Exceeds("the number of arguments", request.arguments_size(), ExecuteLimits::kArguments);
   }
-  if (!request.session_id().empty()) {
-    return absl::UnimplementedError("this daemon has no sessions: see GetCapabilities");
+  const bool in_session = !request.session_id().empty();
+  if (in_session && !request.device().empty()) {
+    return absl::InvalidArgumentError("a session has a device of its own: name none");
   }
   uint64_t sent = 0, returned = 0;
   for (const WireAllocation& allocation : request.allocations()) {
-    switch (allocation.content_case()) {
-      case WireAllocation::kData:
-        if (allocation.data().size() != allocation.size()) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("allocation ", allocation.id(), " has ", allocation.data().size(),
-                           " bytes of data, but its size is ", allocation.size()));
-        }
-        sent += allocation.data().size();
-        break;
-      case WireAllocation::kZero:
-        break;
-      case WireAllocation::kStreamed:
-        if (!streamed) {
-          return absl::InvalidArgumentError("streamed allocations need ExecuteStream");
-        }
-        break;
-      case WireAllocation::kUploadId:
-      case WireAllocation::kResident:
-      case WireAllocation::kShared:
-        return absl::UnimplementedError(
-            "this daemon has no uploads, resident handles and shared memory: see GetCapabilities");
-      case WireAllocation::CONTENT_NOT_SET:
-        return absl::InvalidArgumentError(
-            absl::StrCat("allocation ", allocation.id(), " has no content"));
+    if (absl::Status status = CheckAllocation(allocation, streamed, in_session); !status.ok()) {
+      return status;
     }
-    if (allocation.size() > kMaxAllocationBytes) {
-      return Exceeds("the size of an allocation", allocation.size(), kMaxAllocationBytes);
-    }
+    sent += allocation.data().size();
     if (allocation.returned()) returned += allocation.size();
   }
   if (!streamed && (sent > ExecuteLimits::kInlineBytes || returned > ExecuteLimits::kInlineBytes)) {
@@ -97,6 +99,43 @@ absl::Status ExecuteCall::CheckEnvelope(const ExecuteRequest& request, bool stre
   return absl::OkStatus();
 }
 
+absl::Status ExecuteCall::CheckAllocation(const WireAllocation& allocation, bool streamed,
+                                          bool in_session) {
+  switch (allocation.content_case()) {
+    case WireAllocation::kData:
+      if (allocation.data().size() != allocation.size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("allocation ", allocation.id(), " has ", allocation.data().size(),
+                         " bytes of data, but its size is ", allocation.size()));
+      }
+      break;
+    case WireAllocation::kZero:
+      break;
+    case WireAllocation::kStreamed:
+      if (!streamed) return absl::InvalidArgumentError("streamed allocations need ExecuteStream");
+      break;
+    case WireAllocation::kResident:
+      if (!in_session) {
+        return absl::InvalidArgumentError("a resident allocation needs its session's id");
+      }
+      if (allocation.returned()) {
+        return absl::InvalidArgumentError("a resident allocation comes back by Download");
+      }
+      break;
+    case WireAllocation::kUploadId:
+    case WireAllocation::kShared:
+      return absl::UnimplementedError(
+          "this daemon has no one-time uploads and no shared memory: see GetCapabilities");
+    case WireAllocation::CONTENT_NOT_SET:
+      return absl::InvalidArgumentError(
+          absl::StrCat("allocation ", allocation.id(), " has no content"));
+  }
+  if (allocation.size() > kMaxAllocationBytes) {
+    return Exceeds("the size of an allocation", allocation.size(), kMaxAllocationBytes);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ExecuteCall::LayOut(const ExecuteRequest& request) {
   uint64_t end = 0;
   for (const WireAllocation& wire : request.allocations()) {
@@ -107,13 +146,25 @@ absl::Status ExecuteCall::LayOut(const ExecuteRequest& request) {
     if (!allocations_.emplace(wire.id(), allocation).second) {
       return absl::InvalidArgumentError(absl::StrCat("allocation ", wire.id(), " comes twice"));
     }
-    end += (wire.size() + kAlignment - 1) / kAlignment * kAlignment;
-    worker::v1::ArenaAllocation& item = *task_.add_allocations();
+    worker::v1::CallAllocation& item = *task_.add_allocations();
     item.set_id(wire.id());
-    item.set_offset(allocation.offset);
     item.set_size(allocation.size);
+    if (wire.has_resident()) {
+      const absl::StatusOr<Resident> resident = session_->Find(wire.resident());
+      if (!resident.ok()) return resident.status();
+      if (resident->size != wire.size()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "allocation ", wire.id(), " has ", resident->size, " bytes, not ", wire.size()));
+      }
+      item.set_resident(resident->id);
+      continue;
+    }
+    item.set_offset(allocation.offset);
+    item.set_filled(wire.content_case() != WireAllocation::kZero);
+    item.set_returned(wire.returned());
+    end += (wire.size() + kAlignment - 1) / kAlignment * kAlignment;
   }
-  absl::StatusOr<std::shared_ptr<ArenaPool::Arena>> arena = arenas_.Acquire(end);
+  absl::StatusOr<std::shared_ptr<ArenaPool::Arena>> arena = parts_.arenas.Acquire(end);
   if (absl::IsResourceExhausted(arena.status())) {
     return WithRetryAfter(arena.status(), kBusyRetryMs);
   }
@@ -130,8 +181,6 @@ absl::Status ExecuteCall::LayOut(const ExecuteRequest& request) {
     if (wire.returned()) returned_.push_back({wire.id(), {data, wire.size()}});
   }
   task_.set_artifact_id(request.artifact_id());
-  task_.set_arena_id(arena_->id());
-  task_.set_arena_size(arena_->size());
   *task_.mutable_arguments() = request.arguments();
   task_.set_max_threads(request.max_threads());
   return absl::OkStatus();
@@ -166,10 +215,31 @@ absl::Status ExecuteCall::Begin(Done done) {
   job->artifact = artifact_;
   job->cancel = cancel_;
   job->done = std::move(done);
-  if (pool_.Submit(job)) return absl::OkStatus();
-  job->done = nullptr;
-  return WithRetryAfter(absl::ResourceExhaustedError("too many calls wait for an executor"),
-                        kBusyRetryMs);
+  return Submit(std::move(job));
+}
+
+absl::Status ExecuteCall::Submit(std::unique_ptr<ExecuteJob> job) {
+  absl::Status status;
+  if (session_ != nullptr) {
+    status = SubmitTo(*session_, job);
+  } else if (artifact_->Find("cubin").has_value()) {
+    compile::v1::Manifest manifest;
+    const std::optional<std::string_view> bytes = artifact_->Find("manifest");
+    if (!bytes.has_value() || !manifest.ParseFromArray(bytes->data(), bytes->size())) {
+      status = absl::DataLossError("the artifact's manifest does not parse");
+    } else {
+      status = parts_.cuda.Submit(device_, manifest.target(), job);
+    }
+  } else if (!device_.empty()) {
+    status =
+        absl::InvalidArgumentError("the artifact is for no CUDA device, so the call names none");
+  } else if (!parts_.pool.Submit(job)) {
+    status = absl::ResourceExhaustedError("too many calls wait for an executor");
+  }
+  if (status.ok()) return status;
+  if (job != nullptr) job->done = nullptr;
+  return absl::IsResourceExhausted(status) ? WithRetryAfter(std::move(status), kBusyRetryMs)
+                                           : status;
 }
 
 ExecuteResponse ToResponse(const ExecuteResult& result, const ExecuteCall& call, bool with_data) {

@@ -4,7 +4,8 @@
 //
 //   Open       checks the envelope, finds the artifact, lays the allocations out in an arena
 //   Data       where a streamed chunk goes
-//   Begin      hands the call to an executor; `done` comes later, from a pool thread
+//   Begin      hands the call to an executor, of the host, of a device or of the caller's session;
+//              `done` comes later, from another thread
 //
 // The arena lives until the call is destroyed, so that results can be read from it. Belongs to one
 // RPC, whose reactions are serial; Cancel may come from any thread.
@@ -20,7 +21,9 @@
 #include "intent/execute/v1/execute.pb.h"
 #include "server/artifact_index.h"
 #include "server/pool/arena_pool.h"
+#include "server/pool/cuda_pool.h"
 #include "server/pool/execute_pool.h"
+#include "server/session_table.h"
 
 namespace intent {
 
@@ -33,8 +36,16 @@ struct ExecuteLimits {
 
 class ExecuteCall {
  public:
-  ExecuteCall(ArtifactIndex& index, ArenaPool& arenas, ExecutePool& pool)
-      : index_(index), arenas_(arenas), pool_(pool) {}
+  // Where calls go and what they need.
+  struct Parts {
+    ArtifactIndex& index;
+    ArenaPool& arenas;
+    ExecutePool& pool;
+    CudaPool& cuda;
+    SessionTable& sessions;
+  };
+
+  explicit ExecuteCall(const Parts& parts) : parts_(parts) {}
   ExecuteCall(const ExecuteCall&) = delete;
   ExecuteCall& operator=(const ExecuteCall&) = delete;
 
@@ -69,11 +80,14 @@ class ExecuteCall {
   };
 
   absl::Status CheckEnvelope(const execute::v1::ExecuteRequest& request, bool streamed);
+  absl::Status CheckAllocation(const execute::v1::Allocation& allocation, bool streamed,
+                               bool in_session);
   absl::Status LayOut(const execute::v1::ExecuteRequest& request);
+  absl::Status Submit(std::unique_ptr<ExecuteJob> job);
 
-  ArtifactIndex& index_;
-  ArenaPool& arenas_;
-  ExecutePool& pool_;
+  const Parts parts_;
+  std::shared_ptr<Session> session_;  // null: none
+  std::string device_;                // as the caller named it
   const std::shared_ptr<CancelSignal> cancel_ = std::make_shared<CancelSignal>();
   ArtifactEntry artifact_;
   std::shared_ptr<ArenaPool::Arena> arena_;

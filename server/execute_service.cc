@@ -40,9 +40,7 @@ class Tally {
 class ExecuteReactor final : public grpc::ServerUnaryReactor {
  public:
   ExecuteReactor(grpc::CallbackServerContext* context, const ExecuteServiceImpl::Parts& parts)
-      : rpc_(context, parts.activity),
-        tally_(parts.counters),
-        call_(parts.index, parts.arenas, parts.pool) {}
+      : rpc_(context, parts.activity), tally_(parts.counters), call_(parts.call) {}
 
   void Run(const ExecuteRequest& request, ExecuteResponse* response) {
     absl::Status status = call_.Open(request, /*streamed=*/false);
@@ -71,9 +69,7 @@ class ExecuteStreamReactor final
     : public grpc::ServerBidiReactor<ExecuteStreamRequest, ExecuteStreamResponse> {
  public:
   ExecuteStreamReactor(grpc::CallbackServerContext* context, const ExecuteServiceImpl::Parts& parts)
-      : rpc_(context, parts.activity),
-        tally_(parts.counters),
-        call_(parts.index, parts.arenas, parts.pool) {
+      : rpc_(context, parts.activity), tally_(parts.counters), call_(parts.call) {
     StartRead(&incoming_);
   }
 

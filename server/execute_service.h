@@ -1,26 +1,22 @@
 #pragma once
 
-// ExecuteService: runs artifacts in executors. Sessions, resident handles, uploads and shared
-// memory are in the schema; this daemon answers UNIMPLEMENTED to them and says so in its
-// capabilities.
+// ExecuteService: runs artifacts in executors, and keeps sessions with memory of their own.
+// One-time uploads and shared memory are in the schema; this daemon answers UNIMPLEMENTED to them
+// and says so in its capabilities.
 //
 // Thread-safe; outlives its server's last call.
 
 #include "intent/execute/v1/execute.grpc.pb.h"
 #include "server/activity.h"
-#include "server/artifact_index.h"
-#include "server/pool/arena_pool.h"
+#include "server/execute_call.h"
 #include "server/pool/counters.h"
-#include "server/pool/execute_pool.h"
 
 namespace intent {
 
 class ExecuteServiceImpl final : public execute::v1::ExecuteService::CallbackService {
  public:
   struct Parts {
-    ArtifactIndex& index;
-    ArenaPool& arenas;
-    ExecutePool& pool;
+    ExecuteCall::Parts call;
     Counters& counters;
     Activity& activity;
   };
@@ -32,6 +28,23 @@ class ExecuteServiceImpl final : public execute::v1::ExecuteService::CallbackSer
                                     execute::v1::ExecuteResponse* response) override;
   grpc::ServerBidiReactor<execute::v1::ExecuteStreamRequest, execute::v1::ExecuteStreamResponse>*
   ExecuteStream(grpc::CallbackServerContext* context) override;
+
+  grpc::ServerUnaryReactor* OpenSession(grpc::CallbackServerContext* context,
+                                        const execute::v1::OpenSessionRequest* request,
+                                        execute::v1::OpenSessionResponse* response) override;
+  grpc::ServerUnaryReactor* CloseSession(grpc::CallbackServerContext* context,
+                                         const execute::v1::CloseSessionRequest* request,
+                                         execute::v1::CloseSessionResponse* response) override;
+  grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
+                                     const execute::v1::AllocateRequest* request,
+                                     execute::v1::AllocateResponse* response) override;
+  grpc::ServerUnaryReactor* Free(grpc::CallbackServerContext* context,
+                                 const execute::v1::FreeRequest* request,
+                                 execute::v1::FreeResponse* response) override;
+  grpc::ServerReadReactor<execute::v1::UploadRequest>* Upload(
+      grpc::CallbackServerContext* context, execute::v1::UploadResponse* response) override;
+  grpc::ServerWriteReactor<execute::v1::DownloadChunk>* Download(
+      grpc::CallbackServerContext* context, const execute::v1::DownloadRequest* request) override;
 
  private:
   const Parts parts_;

@@ -45,6 +45,11 @@ void Declare(CLI::App& app, ServerOptions& options) {
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--workers", options.workers, "compile workers; 0: one per processor")
       ->check(CLI::Range(0, 1024));
+  app.add_option("--cuda-executors", options.cuda_executors, "executor processes of each GPU")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--sessions", options.sessions, "sessions that are open at once");
+  app.add_option("--session-idle", options.session_idle, "seconds after which an idle session ends")
+      ->check(CLI::PositiveNumber);
   app.add_option("--executors", options.executors, "executor processes")
       ->check(CLI::Range(1, 1024));
   app.add_option("--executor-threads", options.executor_threads,
@@ -113,6 +118,9 @@ std::vector<std::pair<std::string, std::vector<std::string>>> ServerOptions::Set
       {"cache-memory", number(cache_memory)},
       {"workers", number(workers)},
       {"executors", number(executors)},
+      {"cuda-executors", number(cuda_executors)},
+      {"sessions", number(sessions)},
+      {"session-idle", number(session_idle)},
       {"executor-threads", number(executor_threads)},
       {"worker-path", {worker_path}},
       {"log-level", {log_level}},

@@ -21,6 +21,7 @@ struct ServerOptions {
   int workers = 0;           // compile workers; 0: one per processor
   int executors = 1;         // executor processes
   int executor_threads = 0;  // of each executor; 0: one per processor
+  int cuda_executors = 2;    // executor processes of each CUDA device, beside that for suspects
   std::string worker_path;   // of intent-worker; empty: beside this program
   std::string log_level = "info";
 
@@ -32,6 +33,8 @@ struct ServerOptions {
   uint64_t execute_memory = uint64_t{4} << 30;  // private memory of an executor
   uint64_t tensor_memory = uint64_t{4} << 30;   // shared memory of all calls together
   uint64_t scratch_memory = uint64_t{1} << 30;  // of one executor thread
+  uint64_t sessions = 32;                       // that are open at once
+  uint64_t session_idle = 600;                  // seconds, where a client names none
   uint64_t quarantine_crashes = 3;
   uint64_t quarantine_ms = 60'000;
   uint64_t idle_exit = 0;  // seconds; 0: never

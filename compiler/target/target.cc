@@ -160,6 +160,14 @@ absl::StatusOr<Target> ParseTarget(std::string_view text) {
   return target;
 }
 
+std::vector<std::string> CudaTargets() {
+  std::vector<std::string> names;
+  for (const Base& base : kBases) {
+    if (base.kind == TargetKind::kCuda) names.emplace_back(base.name);
+  }
+  return names;
+}
+
 const Target& HostTarget() {
   static const Target* const kHost = new Target(DetectHost());
   return *kHost;

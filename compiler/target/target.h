@@ -33,6 +33,9 @@ struct Target {
 // Refuses unknown names with kInvalidArgument naming the table. "native" resolves to HostTarget().
 absl::StatusOr<Target> ParseTarget(std::string_view text);
 
+// The names of all CUDA targets of the table.
+std::vector<std::string> CudaTargets();
+
 // The host's own CPU target: the highest level it has and the extra features of our table. Detected
 // once.
 const Target& HostTarget();

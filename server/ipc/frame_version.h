@@ -6,6 +6,6 @@ namespace intent {
 
 // Raised with every change of worker.proto; front process and workers of different versions part at
 // the hello.
-inline constexpr uint32_t kFrameVersion = 1;
+inline constexpr uint32_t kFrameVersion = 2;
 
 }  // namespace intent

@@ -16,12 +16,13 @@ struct Counters {
   Counter diagnosed{0}, joined{0}, canonical_hits{0};
   Counter executions{0}, execution_errors{0}, run_errors{0}, lookups{0}, lookup_hits{0};
   Counter quarantined{0}, rejected{0};
+  Counter cuda_reruns{0}, sessions{0};
 
   // Of one kind of process.
   struct Processes {
     Counter starts{0}, crashes{0}, timeouts{0}, memory_kills{0}, recycles{0};
   };
-  Processes workers, executors;
+  Processes workers, executors, cuda_executors;
 };
 
 }  // namespace intent

@@ -4,6 +4,7 @@
 // callers learn it while they can still go elsewhere. Thread-safe.
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -41,11 +42,15 @@ class JobQueue {
     std::unique_lock lock(mutex_);
     ready_.wait(lock,
                 [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return closed_ || !jobs_.empty(); });
-    if (closed_) return nullptr;
-    std::unique_ptr<Job> job = std::move(jobs_.front());
-    jobs_.pop_front();
-    bytes_ -= job->Bytes();
-    return job;
+    return TakeFirst();
+  }
+
+  // As Pop; null also when no job has come within `time`.
+  std::unique_ptr<Job> PopWithin(std::chrono::steady_clock::duration time) {
+    std::unique_lock lock(mutex_);
+    ready_.wait_for(lock, time,
+                    [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return closed_ || !jobs_.empty(); });
+    return TakeFirst();
   }
 
   // Destroys what waits.
@@ -60,6 +65,14 @@ class JobQueue {
   }
 
  private:
+  std::unique_ptr<Job> TakeFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (closed_ || jobs_.empty()) return nullptr;
+    std::unique_ptr<Job> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    bytes_ -= job->Bytes();
+    return job;
+  }
+
   bool Full(uint64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return jobs_.size() >= max_jobs_ || bytes > max_bytes_ || bytes_ > max_bytes_ - bytes;
   }

@@ -21,10 +21,10 @@ constexpr size_t kMaxZygoteFrame = 64 << 10;
 constexpr auto kStartTimeout = std::chrono::seconds(60);
 constexpr auto kSpawnTimeout = std::chrono::seconds(10);
 
-// Workers see none of the daemon's environment: only where shared libraries lie and, in builds for
-// tests, what tests and sanitizers are told.
+// Workers see none of the daemon's environment: only where shared libraries lie, which devices the
+// operator leaves them and, in builds for tests, what tests and sanitizers are told.
 std::vector<std::string> WorkerEnvironment() {
-  std::vector<const char*> names = {"LD_LIBRARY_PATH"};
+  std::vector<const char*> names = {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
   if (FailpointsLinked()) names.push_back("INTENT_FAILPOINT");
 #ifdef INTENT_SANITIZED
   names.insert(names.end(), {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"});
@@ -129,7 +129,8 @@ absl::Status WorkerFactory::EnsureZygote() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<WorkerFactory::Child> WorkerFactory::Spawn(worker::v1::ZygoteRequest::Role role) {
+absl::StatusOr<WorkerFactory::Child> WorkerFactory::Spawn(worker::v1::ZygoteRequest::Role role,
+                                                          const std::string& device) {
   std::lock_guard spawn_lock(spawn_mutex_);
   if (absl::Status status = EnsureZygote(); !status.ok()) return status;
   absl::StatusOr<FrameChannel::Pair> pair = FrameChannel::MakePair();
@@ -143,6 +144,7 @@ absl::StatusOr<WorkerFactory::Child> WorkerFactory::Spawn(worker::v1::ZygoteRequ
   request.set_max_frame_bytes(options_.max_frame_bytes);
   request.set_threads(options_.executor_threads);
   request.set_arena_bytes(options_.executor_arena_bytes);
+  request.set_device(device);
   const Clock::time_point deadline = Clock::now() + kSpawnTimeout;
   if (absl::Status status = zygote_->channel.Send(request, pair->theirs.get(), deadline);
       !status.ok()) {

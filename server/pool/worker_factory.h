@@ -43,7 +43,8 @@ class WorkerFactory {
     FileDescriptor pidfd;
     std::unique_ptr<FrameChannel> channel;
   };
-  absl::StatusOr<Child> Spawn(worker::v1::ZygoteRequest::Role role);
+  // `device`: of a CUDA executor.
+  absl::StatusOr<Child> Spawn(worker::v1::ZygoteRequest::Role role, const std::string& device = "");
 
   // The wait status of a child, once, if it has ended or ends by the deadline.
   std::optional<int> WaitForExit(uint64_t serial, Clock::time_point deadline);

@@ -19,6 +19,8 @@ namespace intent {
 namespace {
 
 constexpr auto kHelloTimeout = std::chrono::seconds(10);
+// A device's context is not made in milliseconds, least of all the first since the driver started.
+constexpr auto kCudaHelloTimeout = std::chrono::seconds(60);
 constexpr auto kExitTimeout = std::chrono::seconds(2);
 // How long cancelled work may take to give up before its process is killed.
 constexpr auto kCancelGrace = std::chrono::milliseconds(200);
@@ -37,12 +39,18 @@ std::string Describe(std::optional<int> wait_status) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(
-    WorkerFactory& factory, worker::v1::ZygoteRequest::Role role) {
-  absl::StatusOr<WorkerFactory::Child> child = factory.Spawn(role);
+    WorkerFactory& factory, worker::v1::ZygoteRequest::Role role, const std::string& device) {
+  absl::StatusOr<WorkerFactory::Child> child = factory.Spawn(role, device);
   if (!child.ok()) return child.status();
   std::unique_ptr<WorkerProcess> process(new WorkerProcess(factory, *std::move(child)));
   worker::v1::FromWorker frame;
-  absl::Status status = process->child_.channel->Receive(&frame, Clock::now() + kHelloTimeout);
+  const auto timeout =
+      role == worker::v1::ZygoteRequest::ROLE_EXECUTE_CUDA ? kCudaHelloTimeout : kHelloTimeout;
+  absl::Status status = process->child_.channel->Receive(&frame, Clock::now() + timeout);
+  if (status.ok() && frame.has_failed()) {
+    return absl::Status(static_cast<absl::StatusCode>(frame.failed().code()),
+                        frame.failed().message());
+  }
   if (status.ok() && !frame.has_hello()) status = absl::InternalError("no hello");
   if (!status.ok()) {
     process->Bury(Ending::kCrashed);

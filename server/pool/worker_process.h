@@ -28,9 +28,11 @@ enum class Ending {
 
 class WorkerProcess {
  public:
-  // Waits for the worker's hello.
+  // Waits for the worker's hello. What a worker says in its place, why it cannot start, is the
+  // status. `device`: of a CUDA executor.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(WorkerFactory& factory,
-                                                              worker::v1::ZygoteRequest::Role role);
+                                                              worker::v1::ZygoteRequest::Role role,
+                                                              const std::string& device = "");
   // Kills the worker.
   ~WorkerProcess();
 
@@ -49,6 +51,11 @@ class WorkerProcess {
   void Tell(const worker::v1::ToWorker& request);
 
   bool alive() const { return alive_; }
+
+  // Ends a process that has said that it is of no use any more.
+  void Retire() {
+    if (alive_) Bury(Ending::kCancelled);
+  }
 
   // Notices, between two tasks, that the process has gone meanwhile: nobody need pay for that.
   bool CheckAlive();

@@ -13,13 +13,14 @@ namespace {
 
 class NativeExecutable final : public Executable {
  public:
-  NativeExecutable(compile::v1::Manifest manifest, std::unique_ptr<cpu::LoadedKernel> kernel)
-      : Executable(std::move(manifest)), kernel_(std::move(kernel)) {}
+  NativeExecutable(compile::v1::Manifest manifest, std::unique_ptr<cpu::LoadedKernel> kernel,
+                   KernelRuntime& runtime)
+      : Executable(std::move(manifest)), kernel_(std::move(kernel)), runtime_(runtime) {}
 
-  std::optional<execute::v1::RunError> Run(const BoundCall& call, int max_threads,
-                                           KernelRuntime& runtime) override {
+  absl::StatusOr<std::optional<execute::v1::RunError>> Run(const BoundCall& call,
+                                                           int max_threads) override {
     intent_error error;
-    const int32_t status = runtime.Run(
+    const int32_t status = runtime_.Run(
         kernel_->entry(),
         {call.views.data(), call.scalars.data(), &TaskCancelFlag().requested_word, max_threads},
         &error);
@@ -29,12 +30,14 @@ class NativeExecutable final : public Executable {
 
  private:
   const std::unique_ptr<cpu::LoadedKernel> kernel_;
+  KernelRuntime& runtime_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> MakeExecutable(const std::string& manifest,
-                                                           const std::string& code) {
+                                                           const std::string& code,
+                                                           KernelRuntime& runtime) {
   compile::v1::Manifest parsed;
   if (!parsed.ParseFromString(manifest)) return absl::DataLossError("the manifest does not parse");
   const absl::StatusOr<Target> target = ParseTarget(parsed.target());
@@ -48,7 +51,7 @@ absl::StatusOr<std::unique_ptr<Executable>> MakeExecutable(const std::string& ma
   absl::StatusOr<std::unique_ptr<cpu::LoadedKernel>> kernel =
       cpu::LoadSharedObject(code, parsed.entry_symbol());
   if (!kernel.ok()) return kernel.status();
-  return std::make_unique<NativeExecutable>(std::move(parsed), *std::move(kernel));
+  return std::make_unique<NativeExecutable>(std::move(parsed), *std::move(kernel), runtime);
 }
 
 }  // namespace intent

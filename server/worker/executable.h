@@ -1,6 +1,6 @@
 #pragma once
 
-// Executable: an artifact made ready to run in this process, whatever its target.
+// Executable: an artifact made ready to run by this process, whatever its target.
 
 #include <memory>
 #include <optional>
@@ -19,10 +19,10 @@ class Executable {
 
   const compile::v1::Manifest& manifest() const { return manifest_; }
 
-  // Runs with arguments that Bind made of this manifest, on `runtime`; the process's TaskCancelFlag
-  // ends it early.
-  virtual std::optional<execute::v1::RunError> Run(const BoundCall& call, int max_threads,
-                                                   KernelRuntime& runtime) = 0;
+  // Runs with arguments that Bind made of this manifest, and waits; the process's TaskCancelFlag
+  // ends it early. Aborted: it cost this process its device.
+  virtual absl::StatusOr<std::optional<execute::v1::RunError>> Run(const BoundCall& call,
+                                                                   int max_threads) = 0;
 
  protected:
   explicit Executable(compile::v1::Manifest manifest) : manifest_(std::move(manifest)) {}
@@ -31,8 +31,10 @@ class Executable {
   const compile::v1::Manifest manifest_;
 };
 
+// For this host's processor or the interpreter, with `runtime`, which outlives it.
 // FailedPrecondition when this host lacks a feature of the artifact's target.
 absl::StatusOr<std::unique_ptr<Executable>> MakeExecutable(const std::string& manifest,
-                                                           const std::string& code);
+                                                           const std::string& code,
+                                                           KernelRuntime& runtime);
 
 }  // namespace intent

@@ -14,7 +14,7 @@ class Interpreted final : public Executable {
   Interpreted(compile::v1::Manifest manifest, std::unique_ptr<Module> module)
       : Executable(std::move(manifest)), module_(std::move(module)) {}
 
-  std::optional<execute::v1::RunError> Run(const BoundCall& call, int, KernelRuntime&) override {
+  absl::StatusOr<std::optional<execute::v1::RunError>> Run(const BoundCall& call, int) override {
     return RunInterpreted(*module_, manifest(), call, &TaskCancelFlag().requested);
   }
 

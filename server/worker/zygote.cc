@@ -14,8 +14,10 @@
 #include "intent/worker/v1/worker.pb.h"
 #include "server/ipc/harden.h"
 #include "server/worker/compile_worker.h"
+#include "server/worker/cuda_backend.h"
 #include "server/worker/execute_worker.h"
 #include "server/worker/hello.h"
+#include "server/worker/host_backend.h"
 #include "server/worker/warm_up.h"
 
 namespace intent {
@@ -51,8 +53,16 @@ int RunChild(const ZygoteRequest& request, FileDescriptor socket) {
     case ZygoteRequest::ROLE_COMPILE:
       return RunCompileWorker(channel);
     case ZygoteRequest::ROLE_EXECUTE:
-      return RunExecuteWorker(channel, {static_cast<int>(request.threads()),
-                                        static_cast<int64_t>(request.arena_bytes())});
+      return RunExecuteWorker(channel,
+                              MakeHostBackend(static_cast<int>(request.threads()),
+                                              static_cast<int64_t>(request.arena_bytes())));
+    case ZygoteRequest::ROLE_EXECUTE_CUDA:
+      return RunExecuteWorker(channel, MakeCudaBackend(request.device()));
+    case ZygoteRequest::ROLE_LIST_DEVICES: {
+      worker::v1::FromWorker answer;
+      *answer.mutable_devices() = ListCudaDevices();
+      return channel.Send(answer).ok() ? 0 : 1;
+    }
     default:
       return 1;
   }

@@ -32,19 +32,20 @@ Where = compile_pb2.CacheInfo
 class Daemon:
     """An intent-compiled in `folder`; `failpoint` sets what its workers do wrong."""
 
-    def __init__(self, folder, *flags, cache=None):
+    def __init__(self, folder, *flags, cache=None, environment=None):
         self.folder = Path(folder)
         self.socket = self.folder / "socket"
         self.log_path = self.folder / "log"
         self._failpoints = self.folder / "failpoints"
         self._failpoints.write_text("")
-        environment = dict(os.environ, INTENT_FAILPOINT=f"@{self._failpoints}")
+        environment = {**os.environ, "INTENT_FAILPOINT": f"@{self._failpoints}", **(environment or {})}
+        self.cache = Path(cache if cache is not None else self.folder / "cache")
         command = [
             DAEMON,
             "--listen",
             f"unix:{self.socket}",
             "--cache-dir",
-            str(cache if cache is not None else self.folder / "cache"),
+            str(self.cache),
             "--workers",
             "2",
             *flags,

@@ -165,7 +165,7 @@ def test_envelopes_that_are_refused(daemon, chain):
     assert refused(replace_id(bytes(32))) == Code.NOT_FOUND
     assert refused(replace_id(b"short")) == Code.INVALID_ARGUMENT
     assert refused(lambda r: r.client.Clear()) == Code.FAILED_PRECONDITION
-    assert refused(lambda r: setattr(r, "session_id", b"s")) == Code.UNIMPLEMENTED
+    assert refused(lambda r: setattr(r, "session_id", b"s")) == Code.ABORTED
     assert refused(lambda r: setattr(r.allocations[0], "size", 41)) == Code.INVALID_ARGUMENT
     assert refused(lambda r: setattr(r.allocations[1], "id", 0)) == Code.INVALID_ARGUMENT
     assert refused(lambda r: r.allocations[1].ClearField("zero")) == Code.INVALID_ARGUMENT

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from .numbers import numpy_dtype
 
 CPU, CUDA_HOST, CUDA, ROCM_HOST = 1, 3, 2, 11
 HOST_DEVICES = (CPU, CUDA_HOST, ROCM_HOST)
+CUDA_MANAGED = 13
+CUDA_DEVICES = (CUDA, CUDA_MANAGED)
 _DEVICES = {
     2: "a CUDA GPU",
     4: "OpenCL",
@@ -109,16 +112,40 @@ def array(value) -> tuple[np.ndarray, bool]:
 
     Raises Unsuitable, or whatever the exporter raises.
     """
+    found = _take(value, HOST_DEVICES, "the host's")
+    return _view(found), found.owner.versioned
+
+
+def tensor(value, stream: int) -> Tensor:
+    """An exporter's memory on a CUDA device; what it has begun comes before later work of `stream`.
+
+    Raises Unsuitable, or whatever the exporter raises.
+    """
+    return _take(value, CUDA_DEVICES, "a CUDA device's", stream=stream)
+
+
+class Tensor(NamedTuple):
+    """Memory as an exporter describes it."""
+
+    address: int
+    dtype: str  # a name of the language
+    shape: tuple
+    strides: tuple | None  # in elements; None: packed rows
+    read_only: bool
+    owner: _Owner
+
+
+def _take(value, devices, whose, **keywords) -> Tensor:
     try:
-        capsule = value.__dlpack__(max_version=(1, 0))
+        capsule = value.__dlpack__(max_version=(1, 0), **keywords)
     except TypeError:  # an exporter from before versions
-        capsule = value.__dlpack__()
+        capsule = value.__dlpack__(**keywords)
     for name, used, kind in _KINDS:
         if _is_valid(capsule, name):
             pointer = _get_pointer(capsule, name)
             managed = kind.from_address(pointer)
             _set_name(capsule, used)  # from here on the memory is ours to release
-            return _view(_Owner(pointer, managed))
+            return _describe(_Owner(pointer, managed), devices, whose)
     raise Unsuitable("its __dlpack__ gives no DLPack capsule")
 
 
@@ -143,7 +170,7 @@ class _Memory:
         self.__array_interface__ = interface
 
 
-def _view(owner) -> tuple[np.ndarray, bool]:
+def _describe(owner, devices, whose) -> Tensor:
     managed = owner.managed
     if owner.versioned and managed.major != 1:
         raise Unsuitable(f"it speaks DLPack {managed.major}.{managed.minor}; 1 is known here")
@@ -154,28 +181,33 @@ def _view(owner) -> tuple[np.ndarray, bool]:
             f"its DLPack type (code {tensor.dtype.code}, {tensor.dtype.bits} bits, {tensor.dtype.lanes} lanes) "
             "is no element type of the language"
         )
-    if tensor.device.device_type not in HOST_DEVICES:
-        raise Unsuitable("its memory is not the host's")
+    if tensor.device.device_type not in devices:
+        raise Unsuitable(f"its memory is not {whose}")
     if not 0 <= tensor.ndim <= MAX_AXES:
         raise Unsuitable(f"it has {tensor.ndim} axes")
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
     if any(extent < 0 for extent in shape):
         raise Unsuitable(f"its shape is {shape}")
-    dtype = numpy_dtype(name)
     strides = None
     if tensor.strides and math.prod(shape):
-        strides = tuple(tensor.strides[axis] * dtype.itemsize for axis in range(tensor.ndim))
+        strides = tuple(tensor.strides[axis] for axis in range(tensor.ndim))
     read_only = owner.versioned and bool(managed.flags & READ_ONLY)
-    if not math.prod(shape):
-        empty = np.empty(shape, dtype)
-        empty.flags.writeable = not read_only
-        return empty, owner.versioned
+    return Tensor((tensor.data or 0) + tensor.byte_offset, name, shape, strides, read_only, owner)
+
+
+def _view(tensor: Tensor) -> np.ndarray:
+    dtype = numpy_dtype(tensor.dtype)
+    if not math.prod(tensor.shape):
+        empty = np.empty(tensor.shape, dtype)
+        empty.flags.writeable = not tensor.read_only
+        return empty
     carrier = dtype if dtype.isbuiltin == 1 else np.dtype(f"u{dtype.itemsize}")
+    strides = None if tensor.strides is None else tuple(s * dtype.itemsize for s in tensor.strides)
     interface = {
         "version": 3,
-        "shape": shape,
+        "shape": tensor.shape,
         "typestr": carrier.str,
-        "data": ((tensor.data or 0) + tensor.byte_offset, read_only),
+        "data": (tensor.address, tensor.read_only),
         "strides": strides,
     }
-    return np.asarray(_Memory(owner, interface)).view(dtype), owner.versioned
+    return np.asarray(_Memory(tensor.owner, interface)).view(dtype)
