@@ -119,6 +119,7 @@ class OnTensors:
             ]
             self.artifact(*tensors)
         stream.synchronize()
+        self.artifact.synchronize()  # raises what the kernel reported
         mirror.copy_back()
         return results(parameters, full)
 

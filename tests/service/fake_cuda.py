@@ -39,24 +39,24 @@ def manifest(kernel, dtype="f32", views=2, blocks=4, rest=""):
     return text_format.Parse(text, compile_pb2.Manifest())
 
 
+def put(daemon, module, made):
+    """Makes the daemon's compile of a serialised module for TARGET give an artifact with this manifest."""
+    folder = Path(daemon.folder)
+    files = {"module": module, "manifest": made.SerializeToString(), "cubin": b"fake cubin\0"}
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    fingerprint = daemon.capabilities().fingerprint
+    command = [BUILD / "tests" / "put_artifact", daemon.cache, folder / "module", TARGET, fingerprint]
+    subprocess.run([*command, folder / "manifest", folder / "cubin"], check=True)
+
+
 def artifact(daemon, kernel, **how):
     """The artifact of a kernel of the fake, as a compile of the daemon's gives it."""
-    folder = Path(daemon.folder)
     made = manifest(kernel, **how)
     # Any module will do, as long as each manifest has one of its own.
     number = artifact.numbers.setdefault(made.SerializeToString(deterministic=True), len(artifact.numbers))
-    module = encode(folder, chain_text(number), f"fake{number}")
-    (folder / "manifest").write_bytes(made.SerializeToString())
-    (folder / "cubin").write_bytes(b"fake cubin\0")
-    fingerprint = daemon.capabilities().fingerprint
-    put = [
-        BUILD / "tests" / "put_artifact",
-        daemon.cache,
-        folder / f"fake{number}.bin",
-        TARGET,
-        fingerprint,
-    ]
-    subprocess.run([*put, folder / "manifest", folder / "cubin"], check=True)
+    module = encode(daemon.folder, chain_text(number), f"fake{number}")
+    put(daemon, module, made)
     return daemon.compile(module, target=TARGET).artifact
 
 

@@ -37,18 +37,19 @@ nb::object ToTuple(const absl::Status& status) {
 
 gpu::Stream ToStream(uintptr_t handle) { return reinterpret_cast<gpu::Stream>(handle); }
 
-// A view's memory as an allocation of its own: what its coordinates span around the address.
-// Nothing when that cannot be; Bind then says what is wrong.
+// What a view's coordinates span around its address. Nothing when that cannot be; Bind then says
+// what is wrong.
 struct Span {
   int64_t low = 0, high = 0;  // bytes
 };
-std::optional<Span> SpanOf(const execute::v1::View& view, int64_t element_bytes) {
+std::optional<Span> SpanOf(const std::vector<int64_t>& extents, const std::vector<int64_t>& strides,
+                           int64_t element_bytes) {
   Span span;
-  for (int axis = 0; axis < view.extents_size(); ++axis) {
-    if (view.extents(axis) <= 0) return Span{};
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    if (extents[axis] <= 0) return Span{};
     int64_t reach = 0;
-    if (axis >= view.strides_size() ||
-        __builtin_mul_overflow(view.extents(axis) - 1, view.strides(axis), &reach) ||
+    if (axis >= strides.size() ||
+        __builtin_mul_overflow(extents[axis] - 1, strides[axis], &reach) ||
         __builtin_mul_overflow(reach, element_bytes, &reach)) {
       return std::nullopt;
     }
@@ -60,34 +61,37 @@ std::optional<Span> SpanOf(const execute::v1::View& view, int64_t element_bytes)
 }
 
 // Of a list with, for each parameter, the bits of a scalar or (address, extents, strides in
-// elements) of a view.
+// elements) of a view, each view's memory being an allocation of its own.
 std::variant<BoundCall, RunError> BindList(const compile::v1::Manifest& manifest,
                                            const nb::list& list) {
+  struct Numbers {
+    std::vector<int64_t> extents, strides;
+  };
+  std::vector<Numbers> numbers;
+  numbers.reserve(list.size());  // arguments point into it
   std::vector<BoundAllocation> allocations;
-  google::protobuf::RepeatedPtrField<execute::v1::Argument> arguments;
+  std::vector<CallArgument> arguments;
   for (nb::handle item : list) {
-    const int position = arguments.size();
-    execute::v1::Argument& argument = *arguments.Add();
+    const auto position = static_cast<uint32_t>(arguments.size());
     if (!nb::isinstance<nb::tuple>(item)) {
-      argument.set_scalar_bits(nb::cast<uint64_t>(item));
+      arguments.emplace_back(nb::cast<uint64_t>(item));
       continue;
     }
     const auto tuple = nb::cast<nb::tuple>(item);
-    execute::v1::View& view = *argument.mutable_view();
-    for (const int64_t extent : nb::cast<std::vector<int64_t>>(tuple[1])) view.add_extents(extent);
-    for (const int64_t stride : nb::cast<std::vector<int64_t>>(tuple[2])) view.add_strides(stride);
+    const Numbers& view = numbers.emplace_back(Numbers{
+        nb::cast<std::vector<int64_t>>(tuple[1]), nb::cast<std::vector<int64_t>>(tuple[2])});
+    const auto parameter = static_cast<int>(position);
     const std::optional<DType> dtype =
-        position < manifest.parameters_size()
-            ? DTypeFromName(manifest.parameters(position).view().dtype())
+        parameter < manifest.parameters_size()
+            ? DTypeFromName(manifest.parameters(parameter).view().dtype())
             : std::nullopt;
     const int64_t element_bytes = dtype.has_value() ? StorageBytes(*dtype) : 1;
-    const Span span = SpanOf(view, element_bytes).value_or(Span{});
-    view.set_allocation(static_cast<uint32_t>(position));
-    view.set_offset(-span.low / element_bytes);
-    allocations.push_back(
-        {static_cast<uint32_t>(position),
-         reinterpret_cast<char*>(nb::cast<uintptr_t>(tuple[0])) + span.low,
-         static_cast<uint64_t>(span.high - span.low)});
+    const Span span = SpanOf(view.extents, view.strides, element_bytes).value_or(Span{});
+    allocations.push_back({position,
+                           reinterpret_cast<char*>(nb::cast<uintptr_t>(tuple[0])) + span.low,
+                           static_cast<uint64_t>(span.high - span.low)});
+    arguments.emplace_back(
+        ViewArgument{position, -span.low / element_bytes, view.extents, view.strides});
   }
   return intent::Bind(manifest, allocations, arguments);
 }

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "client/python/core/builder_bindings.h"
+#include "client/python/core/cuda_launch.h"
 #include "client/python/core/interpret.h"
 #include "client/python/core/local_kernel.h"
 #include "client/python/core/program.h"
@@ -15,4 +16,5 @@ NB_MODULE(_core, module) {
   intent::python::BindBuilder(module);
   intent::python::BindInterpret(module);
   intent::python::BindLocalKernel(module);
+  intent::python::BindCudaLaunch(module);
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import local, marshal
+from . import cuda, local, marshal
 from .errors import CompileError, ServiceError
 from .report import Report
 from .run_errors import run_error
@@ -23,6 +23,7 @@ class _Made:
         self.reply = reply  # an intent.compile.v1.Artifact
         self.stored = stored  # in a file, and not made for this process
         self.manifest = compile_pb2.Manifest.FromString(reply.manifest)
+        self.on_cuda = any(p.name == cuda.PAYLOAD for p in reply.payloads)
         inline = {p.name: p.data for p in reply.payloads if len(p.data) == p.size}
         self.payloads: dict[str, bytes] = inline if payloads is None else payloads  # grows by what is fetched
 
@@ -38,6 +39,7 @@ class Generated:
         self._usually: Any = (
             None  # what a call without `execute` takes, once that is known; False: the service
         )
+        self._cuda_kernels: dict[int, Any] = {}  # what runs in this process, by device
         self._trace = trace
         self._given = compiler  # an intent.Compiler, or what `resolve` makes one of at the first use
         self._request = request
@@ -83,6 +85,8 @@ class Generated:
                 "intent.load(path, exact=False)",
             )
         kept = self._made.payloads if self._made and self._made.reply.id == reply.id else None
+        if kept is None:
+            self._cuda_kernels = {}
         self._made = _Made(reply, kept)
         return self
 
@@ -223,7 +227,14 @@ class Artifact(Generated):
         return tuple(p for p in self._trace.parameters if p.kind != "constexpr")
 
     def __call__(self, *args, execute: str | None = None) -> None:
-        """Run with every runtime argument, Out arrays included. `execute` is that of CompileOptions."""
+        """Run with every runtime argument, Out arrays included. `execute` is that of CompileOptions.
+
+        A CUDA artifact runs on tensors of a GPU where they are: the call returns when the launch is in
+        their stream (docs/cuda-running.md).
+        """
+        if self._made.on_cuda and self._on_gpu(args, execute):
+            cuda.Launcher(self, args).launch()
+            return
         here = self._here_or_remote(execute)
         if here is None:
             self._execute(marshal.lay_out(self.parameters, args))
@@ -237,8 +248,12 @@ class Artifact(Generated):
     def run(self, *args, execute: str | None = None):
         """Run with every runtime argument but the Out views; gives None, the one, or a tuple of them.
 
-        `execute` is that of CompileOptions.
+        `execute` is that of CompileOptions. With tensors of a GPU the results are tensors of the same library.
         """
+        if self._made.on_cuda and self._on_gpu(args, execute):
+            full = cuda.complete(self, args)
+            cuda.Launcher(self, full).launch()
+            return results(self.parameters, full)
         here = self._here_or_remote(execute)
         if here is not None:
             made = here.run(args)
@@ -266,8 +281,19 @@ class Artifact(Generated):
 
         `execute` is that of CompileOptions.
         """
+        if self._made.on_cuda and self._on_gpu((*args, *outputs), execute):
+            full = cuda.complete(self, args, outputs)
+            return Prepared(self, full, launcher=cuda.Launcher(self, full))
         here = self._here_or_remote(execute)
         return Prepared(self, complete(self.parameters, args, outputs), here)
+
+    def synchronize(self) -> None:
+        """Wait for launches of this artifact on GPUs of this process, and raise the error of one that had one.
+
+        Every other call has ended, and raised its error, when it returns.
+        """
+        for kernel in list(self._cuda_kernels.values()):
+            self._outcome(kernel.synchronize())
 
     @property
     def executes(self) -> str:
@@ -295,6 +321,35 @@ class Artifact(Generated):
             self._usually = here
         return here or None
 
+    def _on_gpu(self, args, execute) -> bool:
+        """Whether a call of a CUDA artifact is a launch of this process's own."""
+        if not cuda.any_on_device(args):
+            return False
+        if execute == "remote":
+            raise TypeError(
+                "the service runs on arrays of the host, and these are on a GPU: leave execute away"
+            )
+        return True
+
+    def _outcome(self, outcome):
+        """What native code gave, unless that is an error, which is raised: a RunError's bytes or a status."""
+        if type(outcome) is bytes:
+            self._fail_as(outcome)
+        if type(outcome) is tuple:
+            status, message = outcome
+            raise ServiceError(
+                f"{self._where()}: {message}", status=status, advice=_ADVICE_HERE.get(status, "")
+            )
+        return outcome
+
+    def _where(self) -> str:
+        """The kernel's name and place."""
+        kernel = self._kernel
+        try:
+            return f"{kernel.name} ({kernel.file}:{kernel.tree().lineno})"
+        except Exception:  # of an artifact without source
+            return kernel.name
+
     def _ask_for_code(self):
         wanted = local.choice(None, self._execute_where) != "remote"
         if wanted and self._compiler.address.startswith("unix:"):
@@ -312,7 +367,12 @@ class Artifact(Generated):
     # Execution by the service.
 
     def _execute(self, call: marshal.Call):
-        self._again(lambda: self._execute_once(call))
+        try:
+            self._again(lambda: self._execute_once(call))
+        except ServiceError as error:
+            if error.status == "ABORTED":  # the kernel's doing
+                raise error.about(self._where()) from None
+            raise
 
     def _execute_once(self, call):
         from intent_proto.execute.v1 import execute_pb2
@@ -435,17 +495,28 @@ def _cut_short() -> ServiceError:
     )
 
 
+_ADVICE_HERE = {
+    "ABORTED": "the context of this process on the GPU is lost, for every library in it: start the process again",
+    "RESOURCE_EXHAUSTED": "free memory of the device",
+}
+
+
 class Prepared:
     """Bound arguments of an artifact; launched as often as wanted."""
 
-    def __init__(self, artifact: Artifact, arguments: list, here=None):
+    def __init__(self, artifact: Artifact, arguments: list, here=None, launcher=None):
         self._artifact = artifact
         self._arguments = arguments
+        self._launcher = launcher  # on a GPU of this process
         self._here = None if here is None else local.bind(artifact, here, arguments)
-        self._call: Any = marshal.lay_out(artifact.parameters, arguments) if here is None else None
+        elsewhere = here is None and launcher is None
+        self._call: Any = marshal.lay_out(artifact.parameters, arguments) if elsewhere else None
 
     def launch(self) -> None:
-        """Run once with the arrays' present contents."""
+        """Run once with the arrays' present contents; on a GPU in the stream that is current now."""
+        if self._launcher is not None:
+            self._launcher.launch()
+            return
         if self._here is None:
             self._artifact._execute(self._call)
             return
@@ -467,12 +538,7 @@ class Prepared:
 def complete(parameters, args, outputs=()) -> list:
     """Every runtime argument, with arrays for the Out views that `args` leaves out."""
     is_out = [p.kind == "view" and p.access == "Out" for p in parameters]
-    if len(args) != is_out.count(False):
-        names = ", ".join(p.name for p, out in zip(parameters, is_out) if not out)
-        hint = "; Out arrays go to outputs=, or to a call of the artifact" if len(args) == len(is_out) else ""
-        raise TypeError(f"{len(args)} arguments for {is_out.count(False)} parameters ({names}){hint}")
-    if outputs and len(outputs) != is_out.count(True):
-        raise TypeError(f"{len(outputs)} outputs for {is_out.count(True)} Out views")
+    marshal.check_counts(parameters, args, outputs)
     supply = iter(args)
     full = [None if out else next(supply) for out in is_out]
     arrays = [

@@ -145,3 +145,9 @@ class ServiceError(IntentError):
         self.status = status
         self.advice = advice
         self.request_id = request_id
+
+    def about(self, subject: str) -> ServiceError:
+        """The same error, said to be about something."""
+        error = ServiceError(f"{subject}: {self}", status=self.status)
+        error.advice, error.request_id = self.advice, self.request_id
+        return error

@@ -87,15 +87,30 @@ def bind_shapes(parameters, arrays) -> dict:
     return {name: extent for name, (extent, _) in symbols.items()}
 
 
-def output_array(parameter, symbols) -> np.ndarray:
-    """A new array for an Out view."""
+def check_counts(parameters, args, outputs):
+    """Raises TypeError unless `args` are as many as the parameters that are not Out, and `outputs` none or all."""
+    is_out = [p.kind == "view" and p.access == "Out" for p in parameters]
+    if len(args) != is_out.count(False):
+        names = ", ".join(p.name for p, out in zip(parameters, is_out) if not out)
+        hint = "; Out arrays go to outputs=, or to a call of the artifact" if len(args) == len(is_out) else ""
+        raise TypeError(f"{len(args)} arguments for {is_out.count(False)} parameters ({names}){hint}")
+    if outputs and len(outputs) != is_out.count(True):
+        raise TypeError(f"{len(outputs)} outputs for {is_out.count(True)} Out views")
+
+
+def output_shape(parameter, symbols) -> tuple:
+    """The shape of a new array for an Out view."""
     missing = [s for s in parameter.shape if isinstance(s, str) and s not in symbols]
     if missing:
         raise ValueError(
             f"{parameter.name}: no argument gives the extent {missing[0]}; pass the array itself"
         )
-    shape = tuple(s if isinstance(s, int) else symbols[s] for s in parameter.shape)
-    return np.zeros(shape, numpy_dtype(parameter.dtype))
+    return tuple(s if isinstance(s, int) else symbols[s] for s in parameter.shape)
+
+
+def output_array(parameter, symbols) -> np.ndarray:
+    """A new array for an Out view."""
+    return np.zeros(output_shape(parameter, symbols), numpy_dtype(parameter.dtype))
 
 
 def as_array(parameter, value) -> np.ndarray:
@@ -186,7 +201,7 @@ def lay_out(parameters, values) -> Call:
             try:
                 arguments.append(scalar_bits(value, parameter.dtype))
             except Misfit as misfit:
-                raise _scalar_error(value)(f"{parameter.name} {misfit}") from None
+                raise scalar_error(value)(f"{parameter.name} {misfit}") from None
             continue
         assert array is not None and span is not None  # a view's
         allocation = allocations[owners[position]]
@@ -201,7 +216,8 @@ def lay_out(parameters, values) -> Call:
     return Call(allocations, arguments, written)
 
 
-def _scalar_error(value):
+def scalar_error(value):
+    """The kind of error for a value that does not fit a scalar parameter."""
     return (
         ValueError
         if isinstance(value, (int, float, np.generic)) and not isinstance(value, bool)

@@ -36,13 +36,17 @@ class InterpreterTarget:
 
 @dataclass(frozen=True)
 class CudaTarget:
-    """An NVIDIA GPU architecture such as "sm_90a"."""
+    """An NVIDIA GPU architecture such as "sm_90a", or "native": that of this process's first GPU."""
 
     arch: str = "sm_90a"
 
     @property
     def name(self) -> str:
-        return self.arch
+        if self.arch != "native":
+            return self.arch
+        from . import cuda
+
+        return cuda.native_target()
 
 
 @dataclass(frozen=True)
