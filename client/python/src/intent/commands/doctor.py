@@ -155,6 +155,8 @@ def _capabilities(report, compiler) -> bool:
     report.fact("compiles for", ", ".join(found.targets))
     report.fact("runs", ", ".join(found.execute_targets) or "nothing")
     report.fact("native is", found.host_target)
+    devices = [f"{d.index}: {d.name}, {d.architecture}, {d.uuid}" for d in found.cuda_devices]
+    report.fact("GPUs", "; ".join(devices) or f"none: {found.cuda_devices_missing}")
     report.fact(
         "sandbox", f"level {found.sandbox_level}" if found.HasField("sandbox_level") else "incomplete"
     )
