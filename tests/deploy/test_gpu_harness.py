@@ -7,6 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
+sys.path.insert(0, str(ROOT / "tests" / "gpu"))
 spec = importlib.util.spec_from_file_location("gpu_run", ROOT / "tests" / "gpu" / "run.py")
 gpu_run = importlib.util.module_from_spec(spec)
 sys.modules["gpu_run"] = gpu_run
@@ -65,6 +66,11 @@ def test_what_a_sanitizer_found_in_a_child_counts_though_the_status_is_0():
     text = "| 1:3 | COMMIT | DATE | 2 | 0 |\n========= RACECHECK SUMMARY: 2 hazards displayed\n"
     assert counts(PLAIN, 0, text) == (2, 1)
     assert counts(PLAIN, 0, "========= ERROR SUMMARY: 0 errors\n") == (1, 0)
+
+
+def test_a_test_that_found_no_nvrtc_has_failed():
+    text = "SKIPPED: nothing is compiled for CUDA: no libnvrtc\n| 1:3 | COMMIT | DATE | 2 | 0 |\n"
+    assert counts(PLAIN, 0, text) == (2, 1)
 
 
 def test_only_sections_that_exist_run(tmp_path):

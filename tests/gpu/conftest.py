@@ -1,19 +1,13 @@
 """Tests here need a GPU: without one they are skipped, out loud."""
 
-import ctypes
+import sys
+from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-def missing():
-    """What is missing on this machine; empty if nothing."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError as error:
-        return str(error)
-    count = ctypes.c_int()
-    status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
-    return f"the CUDA driver answers {status}" if status else "" if count.value else "no device is visible"
+from gpu_here import missing
 
 
 def pytest_collection_modifyitems(items):

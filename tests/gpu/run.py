@@ -34,6 +34,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpu_here import missing
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "gpu"
 ORDINARY = ["cases", "torch", "examples", "differential", "conformance", "memcheck", "racecheck"]
@@ -42,10 +44,11 @@ if list(HERE.glob("test_*.py")):
 
 FAULT = re.compile(
     r"^(FAIL|ERROR|FAILED)\b|^seed \d+ failed|^\[  FAILED  \]|\w*Error\b.*:"
-    r"|^========= (Invalid|Error:|Program hit|Uninit)|hazard|\b(WRONG|FAILED): ",
+    r"|^SKIPPED: |^========= (Invalid|Error:|Program hit|Uninit)|hazard|\b(WRONG|FAILED): ",
     re.IGNORECASE,
 )
 SANITIZER_FOUND = re.compile(r"^========= \w+ SUMMARY: [1-9]", re.MULTILINE)
+NOT_COMPILED = "SKIPPED: nothing is compiled for CUDA"  # what tests say without NVRTC
 # The row that differential_test --long ends with.
 CAMPAIGN = re.compile(r"^\| \d+:\d+ \| COMMIT \| DATE \| (\d+) \| (\d+) \|$", re.MULTILINE)
 
@@ -75,9 +78,9 @@ def judge(task, status, text):
         seen = {name: word for word, name in lines}
         good = sum(seen.get(name) == "pass" for name in task.cases)
         skipped = sum(seen.get(name) == "skip" for name in task.cases)
-        missing = [name for name in task.cases if name not in seen]
-        if missing:
-            faults.append(f"did not end: {missing[0]} and {len(missing) - 1} after it")
+        unseen = [name for name in task.cases if name not in seen]
+        if unseen:
+            faults.append(f"did not end: {unseen[0]} and {len(unseen) - 1} after it")
         count = Count(good, len(task.cases) - good - skipped, faults)
     elif gtest := re.findall(r"^\[  (PASSED|FAILED)  \] (\d+) tests?[.,]", text, re.MULTILINE):
         numbers = {word: int(number) for word, number in gtest}
@@ -90,7 +93,7 @@ def judge(task, status, text):
             sum(map(int, re.findall(rf"\b(\d+) {word}\b", text))) for word in ("passed", "(?:failed|error)")
         )
         count = Count(good, bad, faults) if good + bad else Count(int(status == 0), int(status != 0), faults)
-    if SANITIZER_FOUND.search(text) and count.failed == 0:
+    if (SANITIZER_FOUND.search(text) or NOT_COMPILED in text) and count.failed == 0:
         count.failed = 1
     if status != 0 and count.failed == 0:
         count.failed = 1
@@ -329,6 +332,8 @@ def main():
     unknown = [name for name in sections if not hasattr(Run, f"section_{name}")]
     if unknown:
         parser.error(f"no section {', '.join(unknown)}")
+    if options.target.startswith("cuda") and missing():
+        parser.error(f"there is no GPU here: {missing()}")
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="intent-gpu-") as scratch:
         run = Run(options, scratch)

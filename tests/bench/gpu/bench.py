@@ -21,7 +21,7 @@ from pathlib import Path
 import launch_cost
 import torch
 from measure import L2_BYTES, compare_ms, copy_bandwidth, poison, relative_error
-from ours import bind, compile_row
+from ours import bind, compile_row, finish
 from rows import TFLOPS, rows
 
 HEADER = f"{'row':44} {'peer':14} {'ours ms':>9} {'theirs ms':>9} {'ours':>9} {'theirs':>9} {'limit':>8} {'/theirs':>7} {'/limit':>7}  floor"
@@ -40,10 +40,11 @@ def sets_of(row):
     return sets
 
 
-def check(row, run, inputs, output):
+def check(row, artifact, run, inputs, output):
     """Empty, or what is wrong with the result."""
     poison(output)
     run()
+    finish(artifact)
     want = row.want(inputs)
     if row.tolerance == 0:
         wrong = int((output != want).sum())
@@ -55,7 +56,7 @@ def check(row, run, inputs, output):
 def measure(row, artifact, copy):
     sets = sets_of(row)
     runs = [bind(artifact, inputs, output) for inputs, output in sets]
-    wrong = check(row, runs[0], *sets[0]) or check(row, runs[-1], *sets[-1])
+    wrong = check(row, artifact, runs[0], *sets[0]) or check(row, artifact, runs[-1], *sets[-1])
     if wrong:
         return f"{row.name:44} {row.peer:14} WRONG: {wrong}"
     numbered = [(index, *pair) for index, pair in enumerate(sets)]

@@ -16,3 +16,8 @@ def compile_row(row, compiler=None):
 def bind(artifact, inputs, output):
     """A function without arguments that puts one launch into torch's current stream: a prepared call."""
     return artifact.prepare(*inputs, outputs=(output,)).launch
+
+
+def finish(artifact):
+    """Waits for its launches, and raises what one of them reported."""
+    artifact.synchronize()
