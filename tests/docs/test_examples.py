@@ -23,10 +23,11 @@ sys.path.insert(0, str(BUILD / "python"))
 import intent
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "run")
-TARGETS = {
-    "interp": intent.InterpreterTarget(),
-    "checked": intent.InterpreterTarget(check=True, laws=True),
-    "cpu": intent.CpuTarget(),
+WAYS = {  # target, where it executes
+    "interp": (intent.InterpreterTarget(), "remote"),
+    "checked": (intent.InterpreterTarget(check=True, laws=True), "remote"),
+    "cpu-local": (intent.CpuTarget(), "local"),
+    "cpu-remote": (intent.CpuTarget(), "remote"),
 }
 
 
@@ -44,10 +45,12 @@ def compiler():
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", NAMES)
-def test_example(name, target):
-    importlib.import_module(name).check(TARGETS[target])
+def test_example(name, way, monkeypatch):
+    target, execute = WAYS[way]
+    monkeypatch.setenv("INTENT_EXECUTE", execute)
+    importlib.import_module(name).check(target)
 
 
 def test_the_index_names_every_example_and_nothing_else():

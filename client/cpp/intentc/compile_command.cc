@@ -15,6 +15,7 @@
 #include "client/cpp/intentc/files.h"
 #include "client/cpp/intentc/support.h"
 #include "client/cpp/report.h"
+#include "compiler/driver/c_header.h"
 #include "compiler/ir/codec.h"
 #include "compiler/ir/print.h"
 #include "compiler/specialize/specialize.h"
@@ -24,9 +25,10 @@ namespace {
 
 std::string FileNameOf(const std::string& payload) {
   static const std::map<std::string_view, std::string_view> kNames = {
-      {"object", "kernel.o"},    {"kir", "kernel.kir"}, {"report", "report.txt"},
-      {"tile", "kernel.tile"},   {"llvm", "kernel.ll"}, {"passes", "passes.txt"},
-      {"cubin", "kernel.cubin"}, {"ptx", "kernel.ptx"}, {"cuda", "kernel.cu"},
+      {"object", "kernel.o"},   {"shared_object", "kernel.so"}, {"kir", "kernel.kir"},
+      {"report", "report.txt"}, {"tile", "kernel.tile"},        {"llvm", "kernel.ll"},
+      {"passes", "passes.txt"}, {"cubin", "kernel.cubin"},      {"ptx", "kernel.ptx"},
+      {"cuda", "kernel.cu"},
   };
   const auto known = kNames.find(payload);
   return known != kNames.end() ? std::string(known->second) : payload;
@@ -106,6 +108,14 @@ absl::Status WriteParts(Client& client, const Compiled& compiled, const ModuleFi
     if (!bytes.ok()) return bytes.status();
     if (payload.name() == "kir") *bytes = KirText(*bytes);
     if (payload.name() == "report") *bytes = ReportText(compiled, file, options);
+    if (payload.name() == "shared_object") {
+      const SourceMap& map = file.sources.map;
+      const absl::StatusOr<std::string> header = CHeader(
+          compiled.manifest, *bytes, {map.kernel_name, map.parameter_names, map.symbol_names});
+      if (!header.ok()) return header.status();
+      status = WritePart(folder / "kernel.h", *header);
+      if (!status.ok()) return status;
+    }
     status = WritePart(folder / FileNameOf(payload.name()), *bytes);
   }
   return status;

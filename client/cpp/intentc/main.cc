@@ -105,7 +105,7 @@ void AddCompile(CLI::App* app, CommandOptions* options, Command* chosen) {
                       "native (default), x86-64-v3, interp, ...: see 'intentc capabilities'");
   compile
       ->add_option("-o,--output", options->output,
-                   "folder for object, manifest, KIR, report and times")
+                   "folder for object, shared object, C header, manifest, KIR, report and times")
       ->type_name("FOLDER");
   compile->add_flag("--keep-source", options->keep_source, "also the tile program and LLVM IR");
 }

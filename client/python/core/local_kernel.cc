@@ -1,6 +1,7 @@
 #include "client/python/core/local_kernel.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "client/python/core/arguments.h"
 #include "client/python/core/interrupts.h"
 #include "compiler/cpu/loader.h"
+#include "compiler/driver/c_header.h"
 #include "compiler/runtime/process_runtime.h"
 #include "compiler/target/target.h"
 #include "intent/compile/v1/compile.pb.h"
@@ -159,6 +161,20 @@ std::string Missing(const std::string& name) {
   return target.ok() ? MissingOnHost(*target) : std::string(target.status().message());
 }
 
+// Raises ValueError where there is none.
+std::string Header(nb::bytes manifest, nb::bytes shared_object, const std::string& kernel,
+                   const std::vector<std::string>& parameters,
+                   const std::vector<std::string>& symbols) {
+  compile::v1::Manifest parsed;
+  if (!parsed.ParseFromArray(manifest.c_str(), static_cast<int>(manifest.size()))) {
+    throw nb::value_error("the manifest does not parse");
+  }
+  absl::StatusOr<std::string> header =
+      CHeader(parsed, {shared_object.c_str(), shared_object.size()}, {kernel, parameters, symbols});
+  if (!header.ok()) throw nb::value_error(std::string(header.status().message()).c_str());
+  return *std::move(header);
+}
+
 }  // namespace
 
 void BindLocalKernel(nb::module_& module) {
@@ -169,6 +185,7 @@ void BindLocalKernel(nb::module_& module) {
       .def("call", &LocalKernel::Call)
       .def("bind", &LocalKernel::Bind);
   module.def("missing_on_host", &Missing);
+  module.def("c_header", &Header);
   module.def("host_target", [] { return HostTarget().ToString(); });
 }
 

@@ -7,8 +7,7 @@
 
 namespace intent::python {
 
-// `LocalKernel`, `LocalCall` and `missing_on_host`; see intent/local.py, which is their only
-// caller.
+// `LocalKernel`, `LocalCall` and `missing_on_host`, for intent/local.py, and `c_header`.
 void BindLocalKernel(nanobind::module_& module);
 
 }  // namespace intent::python

@@ -197,7 +197,12 @@ def test_compile_writes_its_parts(call, source, own_daemon, emit):
         "compile", f"{source}:power", "--constexpr=n=3", "--constexpr=mode=SQUARE", "--emit", emit, "-o", path
     )
     assert (status, out, error) == (0, "", "")
-    starts = {"kir": b"kernel (", "object": b"\x7fELF"}
+    starts = {
+        "kir": b"kernel (",
+        "object": b"\x7fELF",
+        "so": b"\x7fELF",
+        "header": b"/* power, an Intent kernel for ",
+    }
     assert path.read_bytes().startswith(starts.get(emit, b"")) and path.read_bytes().strip()
 
 

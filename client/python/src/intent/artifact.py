@@ -221,6 +221,34 @@ class Artifact(Generated):
                 return self.payload(name)
         raise KeyError(f"an artifact for {self.target} holds no machine code")
 
+    def save_shared_object(self, path) -> None:
+        """Write the machine code as an ELF shared object, for C programs; see `c_header` and docs/c.md."""
+        from pathlib import Path
+
+        Path(path).write_bytes(self._shared_object())
+
+    def c_header(self) -> str:
+        """A C header for the shared object: a structure of typed arguments, and the function to call."""
+        from . import _core
+
+        symbols = [""] * self.manifest.symbol_count
+        for made, parameter in zip(self.manifest.parameters, self.parameters):
+            for axis, extent in zip(made.view.axes, parameter.shape):
+                if axis.WhichOneof("extent") == "symbol" and isinstance(extent, str):
+                    symbols[axis.symbol] = extent
+        return _core.c_header(
+            self._made.reply.manifest,
+            self._shared_object(),
+            self._kernel.name,
+            [p.name for p in self.parameters],
+            symbols,
+        )
+
+    def _shared_object(self) -> bytes:
+        if local.PAYLOAD not in self.payload_names:
+            raise KeyError(f"an artifact for {self.target} holds no shared object")
+        return self.payload(local.PAYLOAD)
+
     @property
     def parameters(self) -> tuple:
         """The runtime parameters in the order of the signature."""

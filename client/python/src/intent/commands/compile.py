@@ -9,7 +9,8 @@ from pathlib import Path
 from . import kernels
 from .usage import UsageError
 
-PARTS = ("kir", "report", "source", "object")
+PARTS = ("kir", "report", "source", "object", "so", "header")
+BINARY = ("object", "so")
 
 
 def add(parsers):
@@ -34,7 +35,7 @@ def add(parsers):
         "--emit",
         choices=PARTS,
         help="kir: the specialised canonical KIR; report: what the compiler decided; source: the LLVM IR or CUDA C++; "
-        "object: ELF or cubin",
+        "object: ELF or cubin; so, header: an ELF shared object, and a C header for it",
     )
     parser.add_argument("--json", action="store_true", help="what was made, as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="where that goes instead of standard output")
@@ -55,7 +56,7 @@ def run(arguments) -> int:
     from ..compiling import compile
 
     to_terminal = arguments.output is None and sys.stdout.isatty()
-    if arguments.emit == "object" and to_terminal:
+    if arguments.emit in BINARY and to_terminal:
         raise UsageError("an object is binary: name a file with -o")
     if arguments.output and not arguments.emit:
         raise UsageError("-o needs --emit, which says what goes there")
@@ -108,9 +109,14 @@ def summary(kernel, artifact) -> dict:
 
 def part(artifact, name: str) -> bytes:
     """A part of an artifact as the bytes of a file."""
-    if name == "object":
+    code = {
+        "object": lambda: artifact.object_code,
+        "so": lambda: artifact._shared_object(),
+        "header": lambda: artifact.c_header().encode(),
+    }
+    if name in code:
         try:
-            return artifact.object_code
+            return code[name]()
         except KeyError as error:
             raise UsageError(error.args[0]) from None
     text = {
