@@ -183,6 +183,12 @@ def test_a_module_is_found_from_the_current_folder(source):
 def test_explain_prints_the_page(call):
     for code in ("E0201", "e0201", "out_of_bounds"):
         assert call("explain", code) == (0, explain.page(code).text, "")
+    both = call("explain", "E0201", "E0301")[1]
+    assert both == explain.page("E0201").text + "\n" + explain.page("E0301").text
+
+
+def test_the_version_is_the_packages(call):
+    assert call("--version") == (0, f"intent {intent.__version__}\n", "")
 
 
 def test_explain_lists_every_code(call):

@@ -80,8 +80,7 @@ class CompileError(IntentError):
     @property
     def advice(self) -> str:
         """The command that explains the codes of the mistakes."""
-        codes = sorted({d.code for d in self.diagnostics})
-        return "python -m intent explain " + (codes[0] if len(codes) == 1 else f"CODE: {', '.join(codes)}")
+        return " ".join(["python -m intent explain", *sorted({d.code for d in self.diagnostics})])
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows instead of a traceback, which would lead into this package."""

@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 
+from .. import __version__
 from ..errors import CompileError, IntentError
 from . import compile, describe, doctor, explain, paint
 from .usage import UsageError
@@ -30,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    result.add_argument("--version", action="version", version=f"intent {__version__}")
     parsers = result.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add(parsers).set_defaults(run=command.run)
