@@ -201,6 +201,41 @@ LaunchExpression LaunchBounds::OverlapCondition(Id id) const {
   }
 }
 
+LaunchExpression LaunchBounds::ShapeCondition(Id id) const {
+  const Op* op = program_.definition(id);
+  if (op == nullptr) return nullptr;
+  const auto exact = [&](Id value) -> LaunchExpression {
+    const Op* leaf = program_.definition(value);
+    if (leaf == nullptr) return nullptr;
+    if (leaf->kind == OpKind::kConst && leaf->constant.dtype == DType::kIndex)
+      return LaunchConstant(numerics::AsIndex(leaf->constant));
+    if (leaf->kind != OpKind::kViewStride && leaf->kind != OpKind::kViewExtent) return nullptr;
+    return Node({.opcode = leaf->kind == OpKind::kViewStride ? Instruction::OPCODE_STRIDE
+                                                             : Instruction::OPCODE_EXTENT,
+                 .index = views_[static_cast<size_t>(leaf->index)],
+                 .axis = static_cast<uint32_t>(leaf->axis),
+                 .operands = {}});
+  };
+  if (op->kind == OpKind::kUnary && op->unary == UnaryKind::kNot) {
+    return LaunchOperation(Instruction::OPCODE_EQ, ShapeCondition(op->operands[0]),
+                           LaunchConstant(0));
+  }
+  if (op->kind != OpKind::kCompare) return nullptr;
+  const LaunchExpression a = exact(op->operands[0]), b = exact(op->operands[1]);
+  switch (op->compare) {
+    case CompareKind::kEq:
+      return LaunchOperation(Instruction::OPCODE_EQ, a, b);
+    case CompareKind::kNe:
+      return LaunchOperation(Instruction::OPCODE_NE, a, b);
+    case CompareKind::kLt:
+      return LaunchOperation(Instruction::OPCODE_LT, a, b);
+    case CompareKind::kLe:
+      return LaunchOperation(Instruction::OPCODE_LE, a, b);
+    default:
+      return nullptr;
+  }
+}
+
 void LaunchBounds::AssumeDisjoint() {
   disjoint_ = true;
   known_.clear();
@@ -272,6 +307,12 @@ LaunchBounds::Range LaunchBounds::OfDefinition(const Op& op, Id id) {
     case OpKind::kSelect: {
       if (disjoint_ && OverlapCondition(op.operands[0]) != nullptr) return RangeOf(op.operands[2]);
       const Range a = RangeOf(op.operands[1]), b = RangeOf(op.operands[2]);
+      const LaunchExpression condition = coarse_ ? nullptr : ShapeCondition(op.operands[0]);
+      if (condition != nullptr && a.upper != nullptr && b.upper != nullptr) {
+        const LaunchExpression upper = Node({.opcode = Instruction::OPCODE_SELECT,
+                                             .operands = {condition, a.upper, b.upper}});
+        return {LaunchOperation(Instruction::OPCODE_MIN, a.lower, b.lower), upper};
+      }
       return {LaunchOperation(Instruction::OPCODE_MIN, a.lower, b.lower),
               LaunchMax(a.upper, b.upper)};
     }

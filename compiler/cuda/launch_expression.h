@@ -50,7 +50,9 @@ class LaunchBounds {
   // Whether views overlap follows from a call's arguments alone: null if `id` asks for more than
   // that.
   LaunchExpression OverlapCondition(tile::Id id) const;
-  // From here on no such condition holds.
+  // Whether a stride or extent is what code compares it with, likewise.
+  LaunchExpression ShapeCondition(tile::Id id) const;
+  // From here on no views overlap where that matters.
   void AssumeDisjoint();
 
   // From here on bounds are shorter expressions, and wider.

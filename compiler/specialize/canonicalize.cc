@@ -147,11 +147,30 @@ void DropHelpers(Module* module) {
   }
 }
 
+// An index that only adds axes of extent 1 moves no element: x[:, None] is a reshape.
+void NewAxesAreReshapes(Function* function) {
+  std::vector<Op*> found;
+  ForEachOp(function->body, [&](const Op& op) {
+    if (op.kind != OpKind::kGather || op.operands.size() != 1) return;
+    if (!function->type(op.operands[0]).IsTensor() || !function->type(op.result).IsTensor()) return;
+    const auto& terms = op.attr<IndexAttr>().terms;
+    const bool moves_nothing = std::all_of(terms.begin(), terms.end(), [](const IndexTerm& term) {
+      return term.kind == IndexTermKind::kFull || term.kind == IndexTermKind::kNewAxis;
+    });
+    if (moves_nothing) found.push_back(function->value(op.result).op);
+  });
+  for (Op* op : found) {
+    op->kind = OpKind::kReshape;
+    op->attributes = NoAttr();
+  }
+}
+
 }  // namespace
 
 void Canonicalize(Module* module) {
   DropHelpers(module);
   for (const auto& function : module->functions) {
+    NewAxesAreReshapes(function.get());
     DeadCode(function.get()).Run();
     OrderSymbols(function.get());
   }
