@@ -62,6 +62,10 @@ absl::StatusOr<CudaSource> Emitter::Run() {
                 absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", kBlockThreads,
                              ") intent_kernel(const __grid_constant__ Arguments args) {\n");
   source.text += "  bool failed = false;  // a guard of this thread\n";
+  if (warp_exchange_ > 0) {
+    exchange_bytes_ = std::max(exchange_bytes_, warp_exchange_ * (kBlockThreads / kWarp));
+    absl::StrAppend(&source.text, "  constexpr int warp_exchange = ", warp_exchange_, ";\n");
+  }
   if (exchange_bytes_ > 0) {
     source.text +=
         absl::StrCat("  __shared__ __align__(16) char exchange[", exchange_bytes_, "];\n");
@@ -320,9 +324,14 @@ void Emitter::ActAlone(const std::string& statement) {
   Line(leader.empty() ? statement : absl::StrCat("if (", leader, ") ", statement));
 }
 
+// Shared memory of the unit, of at least so many bytes. All warps have the same.
 std::string Emitter::Exchange(int bytes) {
   if (unit_.threads == 1) return "nullptr";
-  exchange_bytes_ = std::max(exchange_bytes_, bytes * (kBlockThreads / unit_.threads));
+  if (unit_.threads == kWarp) {
+    warp_exchange_ = std::max(warp_exchange_, (bytes + 15) / 16 * 16);
+    return "exchange + warp_exchange * unit_in_block<32>()";
+  }
+  exchange_bytes_ = std::max(exchange_bytes_, bytes);
   return "exchange";
 }
 

@@ -143,8 +143,9 @@ class Emitter {
   Touched touched_;
   bool fenced_ = true;  // nothing was accessed since the unit's last fence
   int labels_ = 0;
-  int exchange_bytes_ = 0;   // of a block
-  int64_t slots_ = 0;        // of the program
+  int exchange_bytes_ = 0;  // of a block
+  int warp_exchange_ = 0;   // of a warp
+  int64_t slots_ = 0;       // of the program
   int64_t ops_ = 0;
   Touched::Places atomics_;  // what atomics of the program touch
   bool takes_block_scratch_ = false;

@@ -309,8 +309,8 @@ LaunchBounds::Range LaunchBounds::OfDefinition(const Op& op, Id id) {
       const Range a = RangeOf(op.operands[1]), b = RangeOf(op.operands[2]);
       const LaunchExpression condition = coarse_ ? nullptr : ShapeCondition(op.operands[0]);
       if (condition != nullptr && a.upper != nullptr && b.upper != nullptr) {
-        const LaunchExpression upper = Node({.opcode = Instruction::OPCODE_SELECT,
-                                             .operands = {condition, a.upper, b.upper}});
+        const LaunchExpression upper =
+            Node({.opcode = Instruction::OPCODE_SELECT, .operands = {condition, a.upper, b.upper}});
         return {LaunchOperation(Instruction::OPCODE_MIN, a.lower, b.lower), upper};
       }
       return {LaunchOperation(Instruction::OPCODE_MIN, a.lower, b.lower),
@@ -393,11 +393,11 @@ LaunchBounds::Range LaunchBounds::OfBinary(const Op& op) {
                (e != nullptr && e->opcode == Instruction::OPCODE_FLOORDIV &&
                 ConstantOf(e->operands[0]).value_or(0) >= kBeyondAnyDevice);
       };
-      if (coarse_ && (ConstantOf(a.upper) || ConstantOf(b.upper))) {
-        range.upper = !ConstantOf(b.upper)   ? a.upper
-                      : !ConstantOf(a.upper) ? b.upper
-                                             : both(Instruction::OPCODE_MIN, a.upper, b.upper);
-        return range;
+      if (coarse_ && a.upper != nullptr && b.upper != nullptr && !beyond(a.upper) &&
+          !beyond(b.upper)) {
+        // A constant is bound enough.
+        if (!ConstantOf(b.upper) && ConstantOf(a.upper)) return {range.lower, a.upper};
+        if (!ConstantOf(a.upper) && ConstantOf(b.upper)) return {range.lower, b.upper};
       }
       range.upper = beyond(b.upper) && a.upper != nullptr ? a.upper
                     : beyond(a.upper) && b.upper != nullptr

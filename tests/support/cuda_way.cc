@@ -93,6 +93,8 @@ CudaCode CompileCuda(const Module& module, const tile::Program& program) {
     for (const cuda::DeviceHeader& header : cuda::DeviceLibrary())
       std::ofstream(at / header.name) << header.text;
     std::ofstream(at / "kernel.cu") << source->text;
+    std::ofstream variants(at / "variants.txt");
+    for (const compile::v1::Variant& variant : source->variants) variants << variant.DebugString();
   }
   const std::string target = CudaTarget();
   const auto compiled = cuda::NvrtcForTests()->Compile({.source = source->text,

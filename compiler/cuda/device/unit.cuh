@@ -190,12 +190,7 @@ INTENT_DEVICE T shuffle(T x, int thread) {
   LANES(words) bits.words[e] = __shfl_sync(0xffffffffu, bits.words[e], thread);
   return bits.value;
 }
-template <class T>
-INTENT_DEVICE T* exchange_of(char* exchange, int elements, int unit) {
-  return reinterpret_cast<T*>(exchange) + elements * unit;
-}
-
-// What thread `thread` of the unit has.
+// What thread `thread` of the unit has. `exchange`: shared memory of the unit, here and below.
 template <int U, class T>
 INTENT_DEVICE T broadcast(T x, int thread, char* exchange) {
   if constexpr (U == 1) {
@@ -252,7 +247,7 @@ INTENT_DEVICE void shuffle_lanes(T (&result)[F], const T (&v)[E], char* exchange
   if constexpr (U == 1) {
     LANES(F) result[e] = v[source(e)];
   } else {
-    T* shared = exchange_of<T>(exchange, L, unit_in_block<U>());
+    T* shared = reinterpret_cast<T*>(exchange);
     unit_fence<U>();
     if (owns_lanes<U, L>()) {
       LANES(E) shared[first_lane<U, L>() + e] = v[e];
@@ -268,6 +263,7 @@ INTENT_DEVICE void shuffle_lanes(T (&result)[F], const T (&v)[E], char* exchange
 // whose lowest bit says how the last meeting ended.
 INTENT_DEVICE bool grid_barrier(u32* barrier, bool failed) {
   __shared__ u32 ended;
+  __syncwarp();  // a barrier that counts wants whole warps, and tasks of threads end apart
   const bool any = __syncthreads_or(failed);
   if (threadIdx.x == 0) {
     volatile u32* generation = barrier + 1;
