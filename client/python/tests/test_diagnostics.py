@@ -184,6 +184,25 @@ def test_several_mistakes_are_reported_at_once(refused):
     assert [d.line for d in found] == marked
 
 
+def test_mistakes_of_the_signature_hide_none_of_the_body(refused):
+    found, marked = refused(
+        """
+        @intent.kernel
+        def kernel(
+            x: I.In[I.f32, "N"],  # <-
+            n: int,  # <-
+            y: I.In[I.f32, ("N",), I.constraints(alias="a", noalias=True)],  # <-
+            out: I.Out[I.f32, ("N",)],
+        ):
+            z = x[:] * 2.0 + y[:]
+            for i in range(n):
+                out[i] = x[i] * z[i] + I.foo(n)  # <-
+            out[:] = x.shape[0]
+        """
+    )
+    assert [d.line for d in found] == marked
+
+
 def test_an_error_shows_its_line_and_a_caret(error_of):
     lines = str(error_of(kernel("out[:] = I.foo(x[:])  # <-"))).splitlines()
     assert (

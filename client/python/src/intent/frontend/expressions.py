@@ -133,7 +133,9 @@ def _binary(state, node):
 def apply_binary(state, node, op, left, right):
     if isinstance(op, ast.MatMult):
         state.fail(
-            "E0802", "the operator @ is not part of the language; use I.matmul, I.matvec, I.vecmat or I.dot with its acc_dtype", node
+            "E0802",
+            "the operator @ is not part of the language; use I.matmul, I.matvec, I.vecmat or I.dot with its acc_dtype",
+            node,
         )
     if isinstance(op, ast.Add) and isinstance(left, (tuple, Shape)) and isinstance(right, (tuple, Shape)):
         state.at(node)

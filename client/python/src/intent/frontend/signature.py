@@ -8,7 +8,6 @@ from typing import Any
 from .. import dtypes
 from ..annotations import ConstexprAnnotation, Constraints, Enum, View
 from . import hints
-from .state import Failure
 from .values import EnumConstexpr
 
 _CONSTEXPR_TYPES = {int: "int", float: "float", bool: "bool"}
@@ -193,11 +192,9 @@ def declare(state, tree) -> list[Parameter]:
     for parameter in parameters:
         state.at(parameter.node)
         if parameter.problem:
-            state.error(*parameter.problem, parameter.node)
-            continue
-        state.frame.env[parameter.name] = _declare(state, parameter)
-    if not builder.ok:
-        raise Failure
+            state.frame.env[parameter.name] = state.error(*parameter.problem, parameter.node)
+        else:
+            state.frame.env[parameter.name] = _declare(state, parameter)
     return parameters
 
 
