@@ -3,7 +3,7 @@
     tests/gpu/run.sh [--from FOLDER] [--only SECTION,...] [--match REGEX] [--seeds A:B] [--jobs N]
                      [--nvrtc PATH]
 
-Sections, each with a time limit of its own; without --only, all but the last:
+Sections, each with a time limit of its own; without --only, all but the last two:
 
     cases         the shared cases, compiled and run by the daemon
     torch         the same, run in this process on torch tensors
@@ -13,7 +13,8 @@ Sections, each with a time limit of its own; without --only, all but the last:
     pytest        tests/gpu/test_*.py
     memcheck      torch's cases and random kernels under compute-sanitizer
     racecheck     likewise, cases of torch's only where they use shared memory
-    bench         the table of tests/bench/gpu
+    clients       one client's faults and another's kernels, for a minute; only when named
+    bench         the table of tests/bench/gpu; only when named
 
 Prints a line for each section and the first of what failed. $OUT (by default build/gpu) gets log.txt, which
 has everything, and what benchmarks write. The last line is 'N passed, N failed'.
@@ -246,6 +247,9 @@ class Run:
 
     def section_racecheck(self):
         return self.under("racecheck", "--shared")
+
+    def section_clients(self):
+        return 120, [Task("two clients", [sys.executable, HERE / "two_clients.py", "--seconds", "60"])]
 
     def section_bench(self):
         return 420, [Task("bench", [sys.executable, ROOT / "tests" / "bench" / "gpu" / "bench.py"])]
