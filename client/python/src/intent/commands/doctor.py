@@ -53,7 +53,8 @@ class _Report:
 
     def wrong(self, name, text, advice):
         self.missing.append({"name": name, "problem": str(text), "advice": str(advice)})
-        self._print(paint.bad(f"! {name:14} {text}", sys.stdout) + f"\n  {'':14} {advice}")
+        below = "\n".join(f"  {'':14} {line.strip()}" for line in str(advice).splitlines())
+        self._print(paint.bad(f"! {name:14} {text}", sys.stdout) + "\n" + below)
 
     def _print(self, text):
         if not self.quiet:
