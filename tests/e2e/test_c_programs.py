@@ -187,6 +187,72 @@ def test_a_shared_object_stands_alone(parts, target):
     assert len(names) == len(KERNELS)
 
 
+CONDITIONS = [  # (operands, operator, its value; None: it has none), as compile.proto says
+    ((7, -9), "ADD", -2),
+    ((7, 9), "SUB", -2),
+    ((-7, 9), "MUL", -63),
+    ((-7, 2), "FLOORDIV", -4),
+    ((7, -2), "FLOORDIV", -4),
+    ((-6, 2), "FLOORDIV", -3),
+    ((-7, 2), "CEILDIV", -3),
+    ((7, 2), "CEILDIV", 4),
+    ((6, 2), "CEILDIV", 3),
+    ((-7, 3), "MOD", 2),
+    ((7, -3), "MOD", -2),
+    ((5, -1), "MOD", 0),
+    ((-(2**63), -1), "MOD", 0),
+    ((3, -4), "MIN", -4),
+    ((3, -4), "MAX", 3),
+    ((3, 3), "EQ", 1),
+    ((3, 3), "NE", 0),
+    ((-(2**63), 2**63 - 1), "LT", 1),
+    ((3, 3), "LE", 1),
+    ((0, 5, 6), "SELECT", 6),
+    ((-1, 5, 6), "SELECT", 5),
+    ((2**63 - 1, 1), "ADD", None),
+    ((-(2**63), 1), "SUB", None),
+    ((2**62, 2), "MUL", None),
+    ((1, 0), "FLOORDIV", None),
+    ((-(2**63), -1), "FLOORDIV", None),
+    ((1, 0), "CEILDIV", None),
+    ((1, 0), "MOD", None),
+]
+
+
+def test_conditions_mean_what_they_mean_elsewhere(author, shared_daemon, tmp_path):
+    from intent_proto.compile.v1 import compile_pb2
+
+    from intent import _core
+
+    made = intent.compile(author(TEXT).axpy, compiler=f"unix:{shared_daemon.socket}")
+    opcode = compile_pb2.Instruction.Opcode.Value
+    program = ["#include <stdio.h>"]
+    for number, (operands, operator, value) in enumerate(CONDITIONS):
+        manifest = compile_pb2.Manifest()
+        manifest.CopyFrom(made.manifest)
+        condition = manifest.checks.add().condition.instructions
+        for operand in operands:
+            condition.add(opcode=opcode("OPCODE_CONSTANT"), value=operand)
+        condition.add(opcode=opcode(f"OPCODE_{operator}"))
+        condition.add(opcode=opcode("OPCODE_CONSTANT"), value=value or 0)
+        condition.add(opcode=opcode("OPCODE_EQ"))
+        header = _core.c_header(
+            manifest.SerializeToString(), made.payload("shared_object"), f"k{number}", ["a", "x", "y"], []
+        )
+        (tmp_path / f"k{number}.h").write_text(header)
+        program.append(f'#include "k{number}.h"')
+    program.append("int main(void) { float x = 1, y = 1; int32_t status;")
+    for number, (_, _, value) in enumerate(CONDITIONS):
+        wanted = "INTENT_OK" if value is not None else "INTENT_BAD_SHAPE"
+        program.append(f"{{ k{number}_arguments call = {{1, {{&x, {{1}}, {{1}}}}, {{&y, {{1}}, {{1}}}}}};")
+        program.append(f"status = k{number}_run(&call, NULL);")
+        program.append(f'if (status != {wanted}) printf("{number}: %d\\n", status); }}')
+    (tmp_path / "program.c").write_text("\n".join([*program, "return 0; }", ""]))
+    made.save_shared_object(tmp_path / "k.so")
+    run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "program.c", "./k.so", "-lm", "-o", "program", cwd=tmp_path)
+    assert run("./program", cwd=tmp_path) == ""
+
+
 def test_names_that_c_does_not_take(author, shared_daemon, tmp_path):
     module = author(
         """

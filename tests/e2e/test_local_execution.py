@@ -111,6 +111,26 @@ def f32(*values):
     return np.array(values, np.float32)
 
 
+class Exports:
+    """An array of another library."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class ExportsAsBefore(Exports):
+    """One that cannot say whether its memory may be written to."""
+
+    def __dlpack__(self):
+        return self.array.__dlpack__()
+
+
 # What runs where.
 
 
@@ -253,21 +273,12 @@ def test_every_kind_of_array_is_used_as_it_is(artifact, execute, tmp_path):
             self.array = array
             self.__array_interface__ = array.__array_interface__
 
-    class Exports:
-        def __init__(self, array):
-            self.array = array
-
-        def __dlpack__(self, **keywords):
-            return self.array.__dlpack__(**keywords)
-
-        def __dlpack_device__(self):
-            return self.array.__dlpack_device__()
-
     memory = np.ones(4, np.float32)
     mapped = np.memmap(tmp_path / "y", np.float32, "w+", shape=(4,))
     for value, seen in (
         (Lends(memory), memory),
         (Exports(memory), memory),
+        (ExportsAsBefore(memory), memory),
         (memoryview(memory), memory),
         (mapped, mapped),
         (np.lib.stride_tricks.as_strided(memory), memory),
@@ -280,6 +291,17 @@ def test_every_kind_of_array_is_used_as_it_is(artifact, execute, tmp_path):
         np.frombuffer(raw, np.float32)[:] = 1
         artifact("axpy")(3.0, f32(1, 2, 3, 4), np.frombuffer(raw, np.float32), execute=execute)
         assert np.frombuffer(raw, np.float32).tolist() == [4, 7, 10, 13]
+
+
+@pytest.mark.parametrize("execute", PATHS)
+@pytest.mark.parametrize("kind", [Exports, ExportsAsBefore])
+def test_exported_arrays_of_every_shape(artifact, kind, execute):
+    whole = np.arange(24, dtype=np.float64).reshape(4, 6)
+    for array in (whole, whole.T, whole[::-1, ::2], whole[1:1], whole[:, 2:3], whole[3:4, ::-1]):
+        rows, total = artifact("sums").run(kind(array), execute=execute)
+        assert rows.tolist() == array.sum(axis=1).tolist() and total == array.sum()
+    with pytest.raises(TypeError, match="x is f64, its array float32"):
+        artifact("sums").run(kind(whole.astype(np.float32)), execute=execute)
 
 
 @pytest.mark.parametrize("execute", PATHS)
@@ -329,6 +351,8 @@ MISTAKES = {
     "another rank": ("axpy", lambda: (1.0, np.zeros((2, 1), np.float32), f32(1, 1))),
     "no array": ("axpy", lambda: (1.0, [1.0, 2.0], f32(1, 1))),
     "a read-only array": ("axpy", lambda: (1.0, f32(1, 2), READ_ONLY)),
+    "a read-only array of another library": ("axpy", lambda: (1.0, f32(1, 2), Exports(READ_ONLY))),
+    "another rank of another library": ("axpy", lambda: (1.0, Exports(np.zeros((2, 1), np.float32)), f32(1, 1))),
     "foreign byte order": ("axpy", lambda: (1.0, f32(1, 2).astype(">f4"), f32(1, 1))),
     "misaligned": ("axpy", lambda: (1.0, BYTES[1:9].view(np.float32), f32(1, 1))),
     "half strides": (

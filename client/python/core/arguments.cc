@@ -80,7 +80,7 @@ ParameterSpec ToSpec(nb::tuple facts, std::map<std::string, int64_t>* symbols) {
     }
   }
   if (!facts[3].is_none()) spec.alias = nb::cast<std::string>(facts[3]);
-  spec.rules = {facts[4], facts[5], spec.shape.size(), access != "In"};
+  spec.rules = {spec.dtype, facts[4], facts[5], spec.shape.size(), access != "In"};
   return spec;
 }
 
@@ -93,16 +93,26 @@ Signature::Signature(nb::list parameters)
   for (nb::handle facts : parameters) {
     parameters_.push_back(ToSpec(nb::cast<nb::tuple>(facts), &symbols));
     inputs_ += !parameters_.back().is_out;
+    views_ += parameters_.back().is_view;
     has_aliases_ |= parameters_.back().alias.has_value();
   }
-  symbols_ = symbols.size();
 }
 
-bool Signature::Read(const std::vector<PyObject*>& values, Reader reader,
-                     ArgumentList* list) const {
+bool Signature::Read(const std::vector<PyObject*>& values, Reader reader, ArgumentList* list,
+                     std::vector<nb::object>* made) const {
   if (values.size() != parameters_.size()) return false;
-  list->arrays.reserve(values.size());
-  list->allocations.reserve(values.size());
+  list->arrays.resize(views_);
+  size_t view = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!parameters_[i].is_view) continue;
+    ArrayView& array = list->arrays[view++];
+    if (values[i] == nullptr) continue;
+    std::optional<ArrayView> read = reader(values[i], parameters_[i].rules);
+    if (!read.has_value()) return false;
+    array = *std::move(read);
+  }
+  view = 0;
+  list->allocations.reserve(views_);
   list->arguments.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const ParameterSpec& parameter = parameters_[i];
@@ -112,9 +122,13 @@ bool Signature::Read(const std::vector<PyObject*>& values, Reader reader,
       list->arguments.emplace_back(*bits);
       continue;
     }
-    std::optional<ArrayView> read = reader(values[i], parameter.rules);
-    if (!read.has_value()) return false;
-    const ArrayView& array = list->arrays.emplace_back(*std::move(read));
+    ArrayView& array = list->arrays[view++];
+    if (values[i] == nullptr) {
+      const auto extents = OutExtents(parameter, values, *list);
+      if (!extents.has_value()) return false;
+      made->push_back(NewArray(parameter.rules, *extents));
+      array = *ReadArray(made->back().ptr(), parameter.rules, /*subclasses=*/false);
+    }
     const auto id = static_cast<uint32_t>(list->allocations.size());
     list->allocations.push_back({id, array.low, static_cast<uint64_t>(array.high - array.low)});
     const int64_t offset = (array.data - array.low) / StorageBytes(parameter.dtype);
@@ -123,33 +137,28 @@ bool Signature::Read(const std::vector<PyObject*>& values, Reader reader,
   return !has_aliases_ || AliasesHold(*list);
 }
 
-std::optional<std::vector<nb::object>> Signature::NewOutputs(
-    const std::vector<PyObject*>& values) const {
-  std::vector<std::optional<int64_t>> symbols(symbols_);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const ParameterSpec& parameter = parameters_[i];
-    if (!parameter.is_view || values[i] == nullptr) continue;
-    const std::optional<ArrayView> array = ReadArray(values[i], parameter.rules, false);
-    if (!array.has_value()) return std::nullopt;
-    for (size_t axis = 0; axis < parameter.shape.size(); ++axis) {
-      if (!parameter.shape[axis].is_symbol) continue;
-      std::optional<int64_t>& symbol = symbols[static_cast<size_t>(parameter.shape[axis].value)];
-      if (!symbol.has_value()) symbol = array->extents[axis];
+std::optional<std::vector<int64_t>> Signature::OutExtents(const ParameterSpec& parameter,
+                                                          const std::vector<PyObject*>& values,
+                                                          const ArgumentList& list) const {
+  std::vector<int64_t> extents;
+  for (const ParameterSpec::Extent& wanted : parameter.shape) {
+    std::optional<int64_t> known;
+    if (!wanted.is_symbol) known = wanted.value;
+    // The first axis that names the symbol gives it, as in Bind.
+    size_t view = 0;
+    for (size_t i = 0; i < values.size() && !known.has_value(); ++i) {
+      if (!parameters_[i].is_view) continue;
+      const ArrayView& array = list.arrays[view++];
+      if (values[i] == nullptr) continue;
+      for (size_t axis = 0; axis < array.extents.size() && !known.has_value(); ++axis) {
+        const ParameterSpec::Extent& given = parameters_[i].shape[axis];
+        if (given.is_symbol && given.value == wanted.value) known = array.extents[axis];
+      }
     }
+    if (!known.has_value()) return std::nullopt;
+    extents.push_back(*known);
   }
-  std::vector<nb::object> outputs;
-  for (const ParameterSpec& parameter : parameters_) {
-    if (!parameter.is_out) continue;
-    std::vector<int64_t> extents;
-    for (const ParameterSpec::Extent& extent : parameter.shape) {
-      const std::optional<int64_t> known =
-          extent.is_symbol ? symbols[static_cast<size_t>(extent.value)] : extent.value;
-      if (!known.has_value()) return std::nullopt;
-      extents.push_back(*known);
-    }
-    outputs.push_back(NewArray(parameter.rules, extents));
-  }
-  return outputs;
+  return extents;
 }
 
 std::optional<uint64_t> Signature::ScalarBits(PyObject* value,

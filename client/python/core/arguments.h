@@ -61,21 +61,23 @@ class Signature {
   const std::vector<ParameterSpec>& parameters() const { return parameters_; }
   size_t inputs() const { return inputs_; }  // parameters that are not Out
 
-  // Reads one object for each parameter; false where marshal.py must look again.
-  bool Read(const std::vector<PyObject*>& values, Reader reader, ArgumentList* list) const;
-
-  // Arrays for the Out views of a call: values[i] is null where parameter i is Out. Nothing where
-  // an extent is not given by the others, or one of those is not quick to see.
-  std::optional<std::vector<nanobind::object>> NewOutputs(
-      const std::vector<PyObject*>& values) const;
+  // Reads one object for each parameter; false where marshal.py must look again. Null stands for an
+  // Out array that is to be made, of NumPy's, of the extents that the other arrays give; they are
+  // added to `made`.
+  bool Read(const std::vector<PyObject*>& values, Reader reader, ArgumentList* list,
+            std::vector<nanobind::object>* made) const;
 
  private:
   std::optional<uint64_t> ScalarBits(PyObject* value, const ParameterSpec& parameter) const;
   bool AliasesHold(const ArgumentList& list) const;
+  // The extents of an Out array from those of the arrays that were given.
+  std::optional<std::vector<int64_t>> OutExtents(const ParameterSpec& parameter,
+                                                 const std::vector<PyObject*>& values,
+                                                 const ArgumentList& list) const;
 
   std::vector<ParameterSpec> parameters_;
   size_t inputs_ = 0;
-  size_t symbols_ = 0;
+  size_t views_ = 0;
   bool has_aliases_ = false;
   nanobind::object scalar_bits_;  // intent.numbers.scalar_bits
 };

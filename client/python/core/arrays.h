@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "compiler/ir/dtype.h"
 
 namespace intent::python {
 
 // Imports NumPy. Raises what the import raises.
 void LoadNumpy();
 
-// The memory of an array. Numbers only: whoever uses the memory keeps the array.
+// The memory of an array. Whoever uses it keeps the array, and the view where that has a keeper.
 struct ArrayView {
   char* data = nullptr;  // the element at coordinates 0, 0, ...
   char* low = nullptr;   // [low, high): what its elements span
@@ -24,10 +25,12 @@ struct ArrayView {
   absl::InlinedVector<int64_t, 4> extents;
   absl::InlinedVector<int64_t, 4> strides;  // in elements; 0 along axes of at most one element
   const void* owner = nullptr;              // the object whose memory it is; only to be compared
+  nanobind::object keeper;                  // of memory that an exporter lends
 };
 
 // What an array must be for a view parameter.
 struct ArrayRules {
+  DType element = DType::kBool;
   nanobind::object dtype;    // a numpy.dtype
   nanobind::object carrier;  // another that is as good, or None
   size_t rank = 0;

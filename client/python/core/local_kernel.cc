@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "client/python/core/arguments.h"
+#include "client/python/core/dlpack.h"
 #include "client/python/core/interrupts.h"
 #include "compiler/cpu/loader.h"
 #include "compiler/driver/c_header.h"
@@ -28,8 +29,10 @@ namespace {
 
 using execute::v1::RunError;
 
+// Plain arrays of NumPy, and what other libraries lend.
 std::optional<ArrayView> ReadPlain(PyObject* value, const ArrayRules& rules) {
-  return ReadArray(value, rules, /*subclasses=*/false);
+  std::optional<ArrayView> array = ReadArray(value, rules, /*subclasses=*/false);
+  return array.has_value() ? std::move(array) : ReadDlpack(value, rules);
 }
 std::optional<ArrayView> ReadAny(PyObject* value, const ArrayRules& rules) {
   return ReadArray(value, rules, /*subclasses=*/true);
@@ -106,18 +109,13 @@ class LocalKernel {
     for (const ParameterSpec& parameter : signature_.parameters()) {
       values.push_back(parameter.is_out ? nullptr : inputs[next++].ptr());
     }
-    std::optional<std::vector<nb::object>> outputs = signature_.NewOutputs(values);
-    if (!outputs.has_value()) return LookAgain();
-    next = 0;
-    for (PyObject*& value : values) {
-      if (value == nullptr) value = (*outputs)[next++].ptr();
-    }
-    nb::object error = Execute(values);
+    std::vector<nb::object> outputs;
+    nb::object error = Execute(values, &outputs);
     if (!error.is_none()) return error;
-    if (outputs->empty()) return nb::none();
-    if (outputs->size() == 1) return (*outputs)[0];
+    if (outputs.empty()) return nb::none();
+    if (outputs.size() == 1) return outputs[0];
     nb::list all;
-    for (const nb::object& output : *outputs) all.append(output);
+    for (const nb::object& output : outputs) all.append(output);
     return nb::tuple(all);
   }
 
@@ -125,7 +123,8 @@ class LocalKernel {
   nb::object Call(nb::tuple arguments) const {
     std::vector<PyObject*> values;
     for (nb::handle argument : arguments) values.push_back(argument.ptr());
-    return Execute(values);
+    std::vector<nb::object> none;
+    return Execute(values, &none);
   }
 
   // All arguments, views being NumPy arrays: a LocalCall, a serialised RunError, or NotImplemented.
@@ -133,7 +132,8 @@ class LocalKernel {
     std::vector<PyObject*> values;
     for (nb::handle argument : arguments) values.push_back(argument.ptr());
     ArgumentList list;
-    if (!signature_.Read(values, ReadAny, &list)) return LookAgain();
+    std::vector<nb::object> none;
+    if (!signature_.Read(values, ReadAny, &list, &none)) return LookAgain();
     auto bound = intent::Bind(loaded_->manifest, list.allocations, list.arguments);
     if (const auto* error = std::get_if<RunError>(&bound)) return ToBytes(*error);
     return nb::cast(new LocalCall(loaded_, std::get<BoundCall>(std::move(bound)), arguments),
@@ -141,9 +141,9 @@ class LocalKernel {
   }
 
  private:
-  nb::object Execute(const std::vector<PyObject*>& values) const {
+  nb::object Execute(const std::vector<PyObject*>& values, std::vector<nb::object>* made) const {
     ArgumentList list;
-    if (!signature_.Read(values, ReadPlain, &list)) return LookAgain();
+    if (!signature_.Read(values, ReadPlain, &list, made)) return LookAgain();
     const auto bound = intent::Bind(loaded_->manifest, list.allocations, list.arguments);
     const auto* call = std::get_if<BoundCall>(&bound);
     if (call == nullptr) return LookAgain();
