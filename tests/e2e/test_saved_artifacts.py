@@ -41,7 +41,8 @@ def test_a_saved_artifact_runs_on_a_daemon_that_never_saw_it(compiler, author, t
         intent.compile(kernel.specialize(k=9), compiler=compiler, target=target).save(tmp_path / "b.intent")
         with pytest.raises(intent.RunError) as again:
             intent.load(tmp_path / "b.intent", compiler=f"unix:{other.socket}").run(X)
-        assert str(again.value) == str(caught.value) and caught.value.parameter == "x"
+        first, *line = str(caught.value).splitlines()  # a file has no author's text
+        assert str(again.value) == first and line and caught.value.parameter == again.value.parameter == "x"
     finally:
         other.close()
         shutil.rmtree(folder, ignore_errors=True)
