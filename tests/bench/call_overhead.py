@@ -3,7 +3,8 @@
     python tests/bench/call_overhead.py [--daemon unix:/path]
 
 Prints microseconds, the best of several rounds, and their ratios to NumPy's own addition of the same
-arrays. Without --daemon it uses the daemon of one's own that the package finds or starts.
+arrays. frontend.py has what comes before a call. Without --daemon it uses the daemon of one's own that the
+package finds or starts.
 """
 
 from __future__ import annotations
@@ -32,26 +33,17 @@ def added(x: I.In[I.f32, ("N",)], y: I.In[I.f32, ("N",)], out: I.Out[I.f32, ("N"
     out[:] = x[:] + y[:]
 
 
-def forty_lines(number: int) -> str:
-    """The text of a kernel of 40 lines; `number` makes it another kernel."""
-    lines = [
-        "@intent.kernel",
-        "def kernel(x: I.In[I.f32, ('M', 'N')], s: I.In[I.f32, ('N',)], out: I.Out[I.f32, ('M', 'N')]):",
-        f"    a = x[:, :] + {number}.0",
-    ]
-    for step in range(35):
-        lines.append(
-            [
-                "    a = a * s[:] + x[:, :]",
-                "    a = I.maximum(a, x[:, :])",
-                "    a = I.select(a > 0.5, a, -a)",
-                "    m = I.reduce.max(a, axis=1)",
-                "    a = I.exp2(a - I.reshape(m, (x.shape[0], 1)))",
-            ][step % 5]
-        )
-    lines += ["    r = I.reduce.sum(a, axis=1)", "    out[:, :] = a / I.reshape(r, (x.shape[0], 1))"]
-    assert len(lines) == 40
-    return "\n".join(lines)
+class Lent:
+    """An array of another library, lent by DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
 
 
 def best(function, count: int, rounds: int = 7) -> float:
@@ -63,12 +55,6 @@ def best(function, count: int, rounds: int = 7) -> float:
             function()
         times.append((time.perf_counter() - start) / count * 1e6)
     return min(times)
-
-
-def define(text: str):
-    names: dict = {"intent": intent, "I": I}
-    exec(text.replace("@intent.kernel\n", "", 1), names)
-    return intent.kernel(names["kernel"], source=text)
 
 
 def main():
@@ -86,24 +72,11 @@ def main():
     rows.append(("prepared launch, empty-ish kernel", best(here.launch, 20_000), "<= 5"))
     rows.append(("artifact(x, y, out), 16 elements", best(lambda: add(x, y, x), 20_000), ""))
     rows.append(("artifact.run(x, y), 16 elements", best(lambda: add.run(x, y), 20_000), "<= 30"))
+    lent = Lent(x)
+    rows.append(("the same, lent by DLPack", best(lambda: add.run(lent, lent), 5_000), "<= 30"))
     there = empty.prepare(one, execute="remote")
     rows.append(("prepared launch by the service", best(there.launch, 200), ""))
     rows.append(("artifact.run(x, y) by the service", best(lambda: add.run(x, y, execute="remote"), 200), ""))
-
-    # The service has them; this process has not seen the functions.
-    for number in range(20):
-        intent.compile(define(forty_lines(number)), compiler=compiler)
-    fresh = iter([define(forty_lines(number)) for number in range(20)] * 1)
-    rows.append(
-        (
-            "front end and request, cached kernel of 40 lines",
-            best(lambda: intent.compile(next(fresh), compiler=compiler), 1, rounds=20),
-            "<= 3000",
-        )
-    )
-    known = define(forty_lines(0))
-    intent.compile(known, compiler=compiler)
-    rows.append(("the same, traced before", best(lambda: intent.compile(known, compiler=compiler), 50), ""))
 
     for name, microseconds, aim in rows:
         print(f"{name:50} {microseconds:10.2f} us {microseconds / numpy:9.1f} x np.add  {aim}")

@@ -190,7 +190,8 @@ def _try(report, compiler) -> bool:
             report.wrong(target.name, error, "the daemon's log says more")
             continue
         if result.tolist() == [0, 2, 4, 6]:
-            report.fact(target.name, f"ran ({artifact.cache['where']})")
+            where = "in this process" if artifact.executes == "local" else "in the service"
+            report.fact(target.name, f"ran ({artifact.cache['where']}, {where})")
         else:
             report.wrong(target.name, f"a wrong result: {result.tolist()}", "please report this")
     return report.well
