@@ -2,12 +2,11 @@
 
 import mmap
 import os
-import signal
+import re
 import socket
 import subprocess
 import sys
 import threading
-import time
 
 import ml_dtypes
 import numpy as np
@@ -449,13 +448,22 @@ def test_a_child_of_a_fork_runs_kernels(artifact):
     assert artifact("sums").run(x)[1] == x.size
 
 
+def write_endless(folder):
+    """A module `endless` with the kernel of that name."""
+    source = re.search(r"@intent.kernel\ndef endless.*", TEXT, re.S)[0]
+    (folder / "endless.py").write_text("import intent\nimport intent.language as I\n\n" + source)
+
+
 ENDLESS = """
 import os, signal, threading, time
 import numpy as np
-import intent, intent.language as I
-{source}
+import sys; sys.path.insert(0, {folder!r})
+import intent
+from endless import endless
 
 artifact = intent.compile(endless, compiler={address!r})
+seen = []
+{handler}
 x = np.zeros(1, np.int64)
 prepared = artifact.prepare(x)
 assert artifact.executes == "local"
@@ -463,29 +471,62 @@ assert artifact.executes == "local"
 def interrupt():
     while x[0] < 1000:  # the interpreter goes on while the kernel runs
         time.sleep(0.001)
-    {how}
+    os.kill(os.getpid(), signal.SIGINT)
 
 threading.Thread(target=interrupt).start()
 try:
     prepared.launch()
 except KeyboardInterrupt:
-    print("interrupted after", x[0] >= 1000)
+    print("interrupted")
 except intent.RunError as error:
     print(error.status, seen)
 """
+HANDLERS = {
+    "": "interrupted",
+    "signal.signal(signal.SIGINT, lambda *_: seen.append(1))": "cancelled [1]",
+}
 
 
-@pytest.mark.parametrize("handler", ["python", "own"])
+@pytest.mark.parametrize("handler", HANDLERS, ids=["python's", "own"])
 def test_ctrl_c_ends_a_kernel(shared_daemon, script, tmp_path, handler):
-    import re
+    write_endless(tmp_path)
+    text = ENDLESS.format(folder=str(tmp_path), address=f"unix:{shared_daemon.socket}", handler=handler)
+    assert script(text).strip() == HANDLERS[handler]
 
-    source = re.search(r"@intent.kernel\ndef endless.*", TEXT, re.S)[0]
-    how = "os.kill(os.getpid(), signal.SIGINT)"
-    text = ENDLESS.format(source="", address=f"unix:{shared_daemon.socket}", how=how)
-    if handler == "own":
-        text = text.replace("x = np", "seen = []\nsignal.signal(signal.SIGINT, lambda *_: seen.append(1))\nx = np", 1)
-    path = tmp_path / "endless.py"
-    path.write_text("import intent\nimport intent.language as I\n\n" + source)
-    text = text.replace("import intent, intent.language as I", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nimport intent\nfrom endless import endless")
-    expected = "interrupted after True" if handler == "python" else "cancelled [1]"
-    assert script(text).strip() == expected
+
+FORKED = """
+import os, signal, threading, time
+import numpy as np
+import sys; sys.path.insert(0, {folder!r})
+import intent
+from endless import endless
+
+artifact = intent.compile(endless, compiler={address!r})
+x, y = np.zeros(1, np.int64), np.zeros(1, np.int64)
+
+def fork():
+    while x[0] < 1000:
+        time.sleep(0.001)
+    child = os.fork()  # while the main thread runs a kernel
+    if child == 0:
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            artifact(y)
+        except KeyboardInterrupt:
+            os._exit(7)
+        os._exit(1)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=fork).start()
+try:
+    artifact(x)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_a_child_has_ctrl_c_of_its_own(shared_daemon, script, tmp_path):
+    write_endless(tmp_path)
+    text = FORKED.format(folder=str(tmp_path), address=f"unix:{shared_daemon.socket}")
+    assert script(text).split() == ["7", "interrupted"]

@@ -25,11 +25,16 @@ void OnInterrupt(int number, siginfo_t* info, void* context) {
 enum class IsMain : uint8_t { kUnknown, kYes, kNo };
 thread_local IsMain is_main = IsMain::kUnknown;
 
+// In the child of a fork: the thread that forked is the main one, and a kernel that the parent's
+// main thread was running is not here.
+void AfterFork() {
+  is_main = IsMain::kUnknown;
+  if (watched.exchange(nullptr) != nullptr) sigaction(SIGINT, &previous, nullptr);
+}
+
 bool OnMainThread() {
   if (is_main == IsMain::kUnknown) {
-    // The thread that forks is the child's main one.
-    static const int kHandlerResult =
-        pthread_atfork(nullptr, nullptr, [] { is_main = IsMain::kUnknown; });
+    static const int kHandlerResult = pthread_atfork(nullptr, nullptr, AfterFork);
     (void)kHandlerResult;
     is_main = gettid() == getpid() ? IsMain::kYes : IsMain::kNo;
   }

@@ -10,6 +10,8 @@
 #include "client/python/core/types.h"
 
 NB_MODULE(_core, module) {
+  // Threads that run until the process ends may hold objects then.
+  nanobind::set_leak_warnings(false);
   module.doc() = "The compiler's core: KernelBuilder, KIR's wire and text forms, kernels in this process";
   intent::python::BindTypes(module);
   intent::python::BindProgram(module);
