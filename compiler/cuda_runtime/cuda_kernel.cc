@@ -179,10 +179,4 @@ absl::StatusOr<std::optional<execute::v1::RunError>> CudaKernel::TakeError() {
   return ToRunError(error, manifest_);
 }
 
-void CudaKernel::Cancel() {
-  int32_t none = INTENT_OK;
-  __atomic_compare_exchange_n(&record_->status, &none, INTENT_CANCELLED, false, __ATOMIC_ACQ_REL,
-                              __ATOMIC_RELAXED);
-}
-
 }  // namespace intent::gpu

@@ -72,10 +72,6 @@ class CudaKernel {
   // Waits for the device if HasError, and takes the error. Aborted: the context is lost.
   absl::StatusOr<std::optional<execute::v1::RunError>> TakeError();
 
-  // Asks launches under way to end early, with KIND_CANCELLED as their error; those whose code does
-  // not ask go on.
-  void Cancel();
-
  private:
   struct Variant {
     Function function = nullptr;

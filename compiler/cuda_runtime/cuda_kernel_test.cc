@@ -248,15 +248,6 @@ TEST_F(CudaKernelTest, WhatDoesNotFitTheDeviceIsFailedPrecondition) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(CudaKernelTest, ARunningLaunchCanBeAskedToEnd) {
-  const auto kernel = Load(ManifestOf("endless", "f32", 2, 1));
-  float* x = Vector<float>(10);
-  ASSERT_EQ(kernel->Launch(Prepare<float>(*kernel, {x, x}, 10), nullptr), absl::OkStatus());
-  EXPECT_EQ(driver().StreamQuery(nullptr), kNotReady);
-  kernel->Cancel();
-  EXPECT_EQ(kernel->TakeError().value().value().kind(), RunError::KIND_CANCELLED);
-}
-
 TEST_F(CudaKernelTest, NothingIsLeftBehind) {
   const size_t modules = FakeCudaStatistics().modules;
   { const auto kernel = Load(ManifestOf("add_one", "f32", 2, 1)); }

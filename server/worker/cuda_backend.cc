@@ -1,7 +1,5 @@
 #include "server/worker/cuda_backend.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -9,7 +7,6 @@
 #include "compiler/cuda_runtime/cuda_kernel.h"
 #include "compiler/cuda_runtime/device.h"
 #include "compiler/target/target.h"
-#include "server/worker/cancel_flag.h"
 
 namespace intent {
 namespace {
@@ -22,9 +19,6 @@ using gpu::ToStatus;
 
 // Allocations of a call start at multiples of this on the device.
 constexpr uint64_t kAlignment = 256;
-// How long a wait for a kernel watches the device before it begins to sleep in between.
-constexpr int kWatchedQueries = 2000;
-constexpr timespec kNap = {0, 50'000};
 
 uint64_t Aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 DevicePointer Address(const char* memory) { return reinterpret_cast<DevicePointer>(memory); }
@@ -45,23 +39,14 @@ class CudaExecutable final : public Executable {
       error.set_message(std::string(status.message()));
       return error;
     }
-    if (status.ok()) status = Wait();
     if (!status.ok()) return status;
+    // Kernels do not ask whether anybody still waits: the front process ends this one instead.
+    const gpu::Result result = kernel_->context().driver().StreamSynchronize(stream_);
+    if (result != gpu::kSuccess) return ToStatus(result, "run the kernel");
     return kernel_->TakeError();
   }
 
  private:
-  // Watches rather than blocks, so that a cancelled call is noticed.
-  absl::Status Wait() {
-    const gpu::Driver& driver = kernel_->context().driver();
-    for (int query = 0;; ++query) {
-      const gpu::Result result = driver.StreamQuery(stream_);
-      if (result != gpu::kNotReady) return ToStatus(result, "run the kernel");
-      if (TaskCancelFlag().requested) kernel_->Cancel();
-      if (query > kWatchedQueries) nanosleep(&kNap, nullptr);
-    }
-  }
-
   const std::unique_ptr<CudaKernel> kernel_;
   const gpu::Stream stream_;
 };

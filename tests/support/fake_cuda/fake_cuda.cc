@@ -468,12 +468,6 @@ Result cuStreamSynchronize(Stream stream) {
   return WaitFor(stream);
 }
 
-Result cuStreamQuery(Stream stream) {
-  REQUIRE_CONTEXT();
-  FakeStream* const found = fake.Find(stream);
-  return found == nullptr ? kInvalidHandle : fake.Drain(*found);
-}
-
 Result cuStreamIsCapturing(Stream, int* status) {
   REQUIRE_CONTEXT();
   *status = fake.capturing ? 1 : 0;

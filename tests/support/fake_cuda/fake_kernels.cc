@@ -25,7 +25,8 @@ struct Trailing {
 Trailing TrailingOf(const Launch& launch) {
   const uint64_t* last = launch.words.data() + launch.words.size() - kTrailingWords;
   return {reinterpret_cast<intent_error*>(last[0]), reinterpret_cast<uint32_t*>(last[1]),
-          reinterpret_cast<char*>(last[2]), last[3], reinterpret_cast<char*>(last[4]), last[5]};
+          reinterpret_cast<char*>(last[2]),         last[3],
+          reinterpret_cast<char*>(last[4]),         last[5]};
 }
 
 template <typename T>
@@ -58,14 +59,8 @@ int FaultIfNegative(const Launch& launch) {
 
 int IllegalAddress(const Launch&) { return kIllegalAddress; }
 
-// Runs until it is asked to end.
-int Endless(const Launch& launch) {
-  const int32_t status = __atomic_load_n(&TrailingOf(launch).error->status, __ATOMIC_ACQUIRE);
-  return status == INTENT_CANCELLED ? kSuccess : kRunning;
-}
-
 // Runs until its process ends.
-int Deaf(const Launch&) { return kRunning; }
+int Endless(const Launch&) { return kRunning; }
 
 // What it was launched with, into a vector of 12 i64.
 int Report(const Launch& launch) {
@@ -108,7 +103,6 @@ const std::map<std::string, Kernel>& Table() {
       {"fault_if_negative", {2 * kVectorWords + kTrailingWords, FaultIfNegative}},
       {"illegal_address", {2 * kVectorWords + kTrailingWords, IllegalAddress}},
       {"endless", {2 * kVectorWords + kTrailingWords, Endless}},
-      {"deaf", {2 * kVectorWords + kTrailingWords, Deaf}},
       {"report", {kVectorWords + kTrailingWords, Report}},
       {"use_scratch", {kVectorWords + kTrailingWords, UseScratch}},
   };
