@@ -13,13 +13,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "compiler/cpu/link_shared_object.h"
 #include "compiler/diag/check.h"
+#include "compiler/target/target.h"
 
 namespace intent::testing {
 namespace {
 
 constexpr char kCompiler[] = "aarch64-linux-gnu-gcc";
-constexpr char kLinker[] = "aarch64-linux-gnu-ld";
 constexpr char kEmulator[] = "qemu-aarch64";
 constexpr char kSystem[] = "/usr/aarch64-linux-gnu";
 
@@ -126,7 +127,7 @@ struct Emulator::Process {
 };
 
 std::string Emulator::Missing() {
-  for (const char* program : {kCompiler, kLinker, kEmulator}) {
+  for (const char* program : {kCompiler, kEmulator}) {
     if (!OnPath(program)) return absl::StrCat(program, " is not here (deploy/install-deps.sh)");
   }
   return "";
@@ -137,7 +138,9 @@ Emulator::Emulator() {
   INTENT_CHECK(mkdtemp(name) != nullptr) << "no temporary folder";
   folder_ = name;
   const absl::Status built = RunTool({kCompiler, "-std=c11", "-O1", "-I.", "-o",
-                                      folder_ + "/run_kernel", "tests/targets/run_kernel.c"});
+                                      folder_ + "/run_kernel", "tests/targets/run_kernel.c",
+                                      // Kernels import from libm, and name no library.
+                                      "-Wl,--no-as-needed", "-lm"});
   INTENT_CHECK(built.ok()) << built.ToString();
 }
 
@@ -162,15 +165,12 @@ absl::Status Emulator::Start() {
 }
 
 absl::StatusOr<std::string> Emulator::Link(std::string_view object) {
-  const std::string name = absl::StrCat(folder_, "/kernel", linked_++);
-  WriteFile(name + ".o", object);
-  const std::string libraries = absl::StrCat(kSystem, "/lib/");
-  const absl::Status status =
-      RunTool({kLinker, "-shared", "-z", "defs", "-o", name + ".so", name + ".o",
-               libraries + "libc.so.6", libraries + "libm.so.6"});
-  std::filesystem::remove(name + ".o");
-  if (!status.ok()) return status;
-  return name + ".so";
+  const absl::StatusOr<std::string> linked =
+      cpu::LinkSharedObject(object, Target{TargetKind::kCpu, "aarch64", {}}, "intent_kernel");
+  if (!linked.ok()) return linked.status();
+  const std::string name = absl::StrCat(folder_, "/kernel", linked_++, ".so");
+  WriteFile(name, *linked);
+  return name;
 }
 
 absl::StatusOr<int32_t> Emulator::Run(const std::string& library, EmulatedCall* call) {

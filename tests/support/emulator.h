@@ -37,7 +37,7 @@ class Emulator {
   ~Emulator();
   Emulator(const Emulator&) = delete;
 
-  // A relocatable object as a shared one that needs only libc and libm: its path. The file lives
+  // An object of the AArch64 back end as a shared one, by its path. The file lives
   // as long as the emulator, or until it is removed.
   absl::StatusOr<std::string> Link(std::string_view object);
   // Runs intent_kernel of a linked object and returns its status. An error if the process ends, or
