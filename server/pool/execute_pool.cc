@@ -20,27 +20,55 @@ void ExecutePool::Stop() {
   queue_.Close();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  std::lock_guard lock(mutex_);
+  idle_.clear();
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutePool::Start() {
   return Executor::Start(factory_, arenas_, options_.executor, counters_);
 }
 
+absl::StatusOr<std::unique_ptr<Executor>> ExecutePool::Take() {
+  while (true) {
+    std::unique_ptr<Executor> executor;
+    {
+      std::lock_guard lock(mutex_);
+      if (idle_.empty()) break;
+      executor = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    if (executor->CheckAlive()) return executor;
+  }
+  return Start();
+}
+
+void ExecutePool::GiveBack(std::unique_ptr<Executor> executor) {
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(executor));
+}
+
 void ExecutePool::Run() {
-  absl::StatusOr<std::unique_ptr<Executor>> executor = nullptr;
-  if (options_.start_early) executor = Start();
+  if (options_.start_early) {
+    if (absl::StatusOr<std::unique_ptr<Executor>> early = Start(); early.ok()) {
+      GiveBack(*std::move(early));
+    }
+  }
   while (std::unique_ptr<ExecuteJob> job = queue_.Pop()) {
     if (job->IsCancelled()) continue;
-    if (!executor.ok() || *executor == nullptr || !(*executor)->CheckAlive()) executor = Start();
+    absl::StatusOr<std::unique_ptr<Executor>> executor = Take();
     bool rerun = false;
     absl::StatusOr<ExecuteResult> result = executor.ok()
                                                ? (*executor)->Run(*job, &rerun)
                                                : absl::StatusOr<ExecuteResult>(executor.status());
+    const bool lost = executor.ok() && !(*executor)->alive();
+    // First, for the caller may have the next call at once.
+    if (executor.ok() && !lost) GiveBack(*std::move(executor));
     const bool taken = watch_ != nullptr && watch_(job, result.status(), rerun);
     if (!taken) std::exchange(job->done, nullptr)(std::move(result));
     job.reset();
     // The next call should not wait for a fork.
-    if (executor.ok() && !(*executor)->alive()) executor = Start();
+    if (!lost) continue;
+    if (executor = Start(); executor.ok()) GiveBack(*std::move(executor));
   }
 }
 

@@ -1,15 +1,18 @@
 #pragma once
 
-// ExecutePool: executors of one kind and the calls that wait for one. As CompilePool: each thread
-// owns one process; Submit is thread-safe and does not block; callbacks run on a pool thread,
-// `done` exactly once.
+// ExecutePool: executors of one kind and the calls that wait for one. A call gets the process that
+// was used last among the idle ones, for it has the most at hand; there are as many as threads at
+// most. Submit is thread-safe and does not block; callbacks run on a pool thread, `done` exactly
+// once.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "server/pool/arena_pool.h"
 #include "server/pool/counters.h"
@@ -47,6 +50,9 @@ class ExecutePool {
  private:
   void Run();
   absl::StatusOr<std::unique_ptr<Executor>> Start();
+  // An idle executor, or a new one.
+  absl::StatusOr<std::unique_ptr<Executor>> Take();
+  void GiveBack(std::unique_ptr<Executor> executor);
 
   WorkerFactory& factory_;
   const ArenaPool& arenas_;
@@ -54,6 +60,8 @@ class ExecutePool {
   Counters::Processes& counters_;
   const Watch watch_;
   JobQueue<ExecuteJob> queue_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);  // used last: at the end
   std::vector<std::thread> threads_;
 };
 
