@@ -192,7 +192,8 @@ class Symbols {
   absl::StatusOr<uint64_t> Find(std::string_view name) const {
     for (uint64_t number = 1; number < Count(); ++number) {
       const std::optional<Elf64_Sym> symbol = At(number);
-      if (symbol.has_value() && symbol->st_shndx != SHN_UNDEF && NameOf(*symbol) == name) {
+      if (!symbol.has_value()) break;  // the table says that there are more than fit
+      if (symbol->st_shndx != SHN_UNDEF && NameOf(*symbol) == name) {
         return Own(*symbol);
       }
     }

@@ -249,6 +249,21 @@ TEST(LoaderTest, SymbolsOfTheProcessStayOutOfReach) {
               testing::HasSubstr("imports puts"));
 }
 
+// A table that claims four billion symbols is read as far as there are any.
+TEST(LoaderTest, ACountOfSymbolsIsNotBelieved) {
+  std::string object = SharedObjectOf(kStoreOne, "native");
+  Elf64_Ehdr header;
+  std::memcpy(&header, object.data(), sizeof(header));
+  for (int i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, object.data() + header.e_shoff + i * sizeof(section), sizeof(section));
+    if (section.sh_type == SHT_HASH) std::memset(&object[section.sh_offset + 4], 0xff, 4);
+  }
+  EXPECT_NE(object, SharedObjectOf(kStoreOne, "native"));
+  EXPECT_TRUE(LoadSharedObject(object, "intent_kernel").ok());
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(LoadSharedObject(object, "another_name").ok());
+}
+
 // What is damaged is refused or loaded, but hurts nobody; its code is not run.
 TEST(LoaderTest, DamagedObjectsHurtNobody) {
   const std::string object = SharedObjectOf(Tempting("f64", 1), "native");
