@@ -24,8 +24,11 @@ bool Unrolls(const Block& block) {
     switch (op->kind) {
       case OpKind::kLoad:
       case OpKind::kGather:
+        if (op->has_mask) return false;  // ends of rows
         loads = true;
         break;
+      case OpKind::kStore:    // what is loaded later may be what is stored now
+      case OpKind::kScatter:
       case OpKind::kFor:
       case OpKind::kWhile:
       case OpKind::kIf:

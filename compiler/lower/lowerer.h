@@ -169,12 +169,18 @@ class Lowerer {
                   const std::function<void(const Coord&, const Context&)>& body);
   Id UnitCondition(const std::vector<Id>& watch);
   Id TailMask(Id at, Id high, int32_t lanes);
+  // What is left to do when the elements of several neighbouring vectors have been computed: on
+  // units their loads wait together. Null: at once.
+  std::vector<std::function<void()>>* deferred_ = nullptr;
+  void Finish(std::function<void()> rest);
   // Strides along the vector axis that decide between contiguous and strided access.
   void WatchStrides(const Binding& value, const std::vector<SymbolicCoord>& coords,
                     std::vector<Id>* watch);
   // Runs `stage` over [0, extent) split among tasks, or at once; work: elements per step of the
   // extent.
-  void InParallel(Id extent, Id work, const std::function<void(const Window&)>& stage);
+  // `multiple`: tasks of so many steps, or a multiple.
+  void InParallel(Id extent, Id work, const std::function<void(const Window&)>& stage,
+                  int64_t multiple = 1);
   // Elements one by one; `points` runs one of the whole iteration space. On units, every element is
   // a task.
   void EachElement(const std::vector<Id>& extents, const Window& window, bool parallel,

@@ -260,7 +260,8 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
   work.insert(work.end(), reduction.reduced.begin(), reduction.reduced.end());
   // On units, what has no lanes is a thread's: each result is a task.
   if (OnUnits() && reduction.lanes == 1) work = {b().Index(int64_t{1} << 30)};
-  InParallel(reduction.retained[0], Product(work), stage);
+  const bool across = OnUnits() && columns && rank == 1;
+  InParallel(reduction.retained[0], Product(work), stage, across ? reduction.lanes : 1);
 }
 
 Lowerer::Reduction Lowerer::MakeReduction(const Op& op) {

@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kTaskElements = 1 << 14;
 // On a unit of many threads a task is cheap; a few vectors of a block keep its memory busy.
 constexpr int64_t kUnitTaskElements = 1 << 12;
+constexpr int32_t kUnitVectors = 2;  // in flight at once
 
 }  // namespace
 
@@ -24,6 +25,11 @@ Id Lowerer::TailMask(Id at, Id high, int32_t lanes) {
   return b().Less(b().Iota(lanes), b().Splat(b().Sub(high, at), lanes));
 }
 
+void Lowerer::Finish(std::function<void()> rest) {
+  if (deferred_ == nullptr) return rest();
+  deferred_->push_back(std::move(rest));
+}
+
 void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vector<Id>& watch,
                          const std::function<void(const Coord&, const Context&)>& body) {
   if (lanes == 1) {
@@ -33,19 +39,27 @@ void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vec
     });
     return;
   }
+  const int32_t vectors = OnUnits() ? kUnitVectors : 1;
+  const int64_t step = int64_t{lanes} * vectors;
   const Id count = b().Sub(high, low);
-  const Id whole = b().Select(unit, b().Sub(count, b().Mod(count, b().Index(lanes))), b().Index(0));
+  const Id whole = b().Select(unit, b().Sub(count, b().Mod(count, b().Index(step))), b().Index(0));
   const Id middle = b().Add(low, whole);
   Coord coord;
   coord.step = 1;
   if (middle != low) {
     contiguous_variants_ += watch.empty() ? 0 : 1;
-    b().For(low, middle, b().Index(lanes), {}, [&](const std::vector<Id>& arguments) {
-      coord.base = arguments[0];
+    b().For(low, middle, b().Index(step), {}, [&](const std::vector<Id>& arguments) {
       Context context;
       context.lanes = lanes;
       context.unit = &watch;
-      body(coord, context);
+      std::vector<std::function<void()>> rest;
+      if (vectors > 1) deferred_ = &rest;
+      for (int32_t vector = 0; vector < vectors; ++vector) {
+        coord.base = b().Add(arguments[0], b().Index(int64_t{vector} * lanes));
+        body(coord, context);
+      }
+      deferred_ = nullptr;
+      for (const std::function<void()>& step : rest) step();
       return std::vector<Id>{};
     });
   }
@@ -100,14 +114,19 @@ void Lowerer::ForEachPoint(const std::vector<Id>& extents, int vector_axis, int3
   nest(0);
 }
 
-void Lowerer::InParallel(Id extent, Id work, const std::function<void(const Window&)>& stage) {
+void Lowerer::InParallel(Id extent, Id work, const std::function<void(const Window&)>& stage,
+                         int64_t multiple) {
   if (!options_.parallel || in_parallel_) {
     stage({});
     return;
   }
   const int64_t elements = OnUnits() ? kUnitTaskElements : kTaskElements;
-  const Id grain =
+  Id grain =
       b().Add(b().FloorDiv(b().Index(elements - 1), b().Max(work, b().Index(1))), b().Index(1));
+  if (multiple > 1) {
+    const Id whole = b().FloorDiv(b().Add(grain, b().Index(multiple - 1)), b().Index(multiple));
+    grain = b().Mul(whole, b().Index(multiple));
+  }
   in_parallel_ = true;
   b().Parallel(b().Index(0), extent, grain, [&](Id begin, Id end) { stage({begin, end}); });
   in_parallel_ = false;
@@ -213,12 +232,12 @@ int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents
       offset = b().Add(offset, b().Mul(coords[axis].base, strides[axis]));
     }
     const Id element = Eval(value, coords, context);
-    if (context.lanes == 1) {
-      b().Store(base, offset, element, b().Index(0));
-    } else {
-      b().Store(base, offset, b().Splat(element, context.lanes),
-                context.unit != nullptr ? b().Index(1) : strides.back(), context.mask);
-    }
+    const Id stride = context.lanes == 1        ? b().Index(0)
+                      : context.unit != nullptr ? b().Index(1)
+                                                : strides.back();
+    Finish([this, base, offset, element, stride, lanes = context.lanes, mask = context.mask] {
+      b().Store(base, offset, b().Splat(element, lanes), stride, mask);
+    });
   };
   const auto stage = [&](const Window& rows) {
     ForEachPoint(extents, lanes > 1 ? rank - 1 : -1, lanes, watch, rows, put);
@@ -229,9 +248,11 @@ int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents
   } else if (lanes == 1 && OnUnits()) {
     EachElement(extents, {}, true, put);
   } else {
-    const int64_t weight = 1 + static_cast<int64_t>(dtypes.size()) / 4;
+    // On units loads are what takes time.
+    const int64_t weight = OnUnits() ? 1 : 1 + static_cast<int64_t>(dtypes.size()) / 4;
     InParallel(extents[0],
-               b().Mul(Product({extents.begin() + 1, extents.end()}), b().Index(weight)), stage);
+               b().Mul(Product({extents.begin() + 1, extents.end()}), b().Index(weight)), stage,
+               OnUnits() && rank == 1 ? int64_t{lanes} * kUnitVectors : 1);
   }
   Fence();
   return lanes;

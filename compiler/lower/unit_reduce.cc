@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kNestedSteps = 16;  // of each loop but the outermost
 constexpr int kNestedLoops = 3;
-constexpr int kUnitAccumulators = 4;
+constexpr int kUnitAccumulators = 1;  // lanes are many, and registers of each of them are few
 constexpr int64_t kTaskVectors = 16;  // least of a task of a reduction to a scalar
 constexpr int64_t kMostTasks = 2048;
 
@@ -156,13 +156,13 @@ std::vector<Id> Lowerer::ReduceAllOnUnits(const Reduction& reduction) {
   const std::vector<Id> outer(reduction.reduced.begin(), reduction.reduced.end() - 1);
   const Id rows = Product(outer), members = reduction.reduced.back();
   const auto ceil_div = [&](Id a, Id c) { return b().FloorDiv(b().Add(a, b().Sub(c, one)), c); };
-  // Every row is cut into pieces; a task takes some neighbouring pieces.
+  // Every row is cut into pieces; a task takes some neighbouring pieces, of a single row one.
   const Id least = b().Index(int64_t{reduction.lanes} * kTaskVectors);
   const Id most = b().Index(kMostTasks);
   const Id piece = b().Mul(ceil_div(b().Max(ceil_div(members, most), one), least), least);
   const Id pieces = b().Max(ceil_div(members, piece), one);
   const Id total = b().Mul(rows, pieces);
-  const Id share = b().Max(ceil_div(total, most), one);
+  const Id share = outer.empty() ? one : b().Max(ceil_div(total, most), one);
   const Id tasks = ceil_div(total, share);
   std::vector<Id> partials, results;
   for (DType dtype : reduction.dtypes) {
@@ -175,18 +175,24 @@ std::vector<Id> Lowerer::ReduceAllOnUnits(const Reduction& reduction) {
     b().For(begin, end, one, {}, [&](const std::vector<Id>& task) {
       std::vector<Id> tiles = identity;
       for (Id& id : tiles) id = b().Splat(id, reduction.lanes);
+      const auto part = [&](Id at, const std::vector<Coord>& point) {
+        const Id low = b().Mul(at, piece);
+        const Id high = b().Min(b().Add(low, piece), members);
+        return FoldMembers(reduction, {}, point, low, high);
+      };
       const Id first = b().Mul(task[0], share);
       const Id last = b().Min(b().Add(first, share), total);
-      const std::vector<Id> sums = NestedFold(
-          combine, first, last, one, tiles, 1, [&](Id at, const std::vector<Id>& carried) {
-            const Id low = b().Mul(b().Mod(at, pieces), piece);
-            const Id high = b().Min(b().Add(low, piece), members);
-            std::vector<Id> next = CombineLeaves(
-                combine, carried,
-                FoldMembers(reduction, {}, Decode(b().FloorDiv(at, pieces), outer), low, high));
-            for (Id& id : next) id = b().Splat(id, reduction.lanes);
-            return next;
-          });
+      const std::vector<Id> sums =
+          outer.empty() ? part(task[0], {})
+                        : NestedFold(combine, first, last, one, tiles, 1,
+                                     [&](Id at, const std::vector<Id>& carried) {
+                                       std::vector<Id> next = CombineLeaves(
+                                           combine, carried,
+                                           part(b().Mod(at, pieces),
+                                                Decode(b().FloorDiv(at, pieces), outer)));
+                                       for (Id& id : next) id = b().Splat(id, reduction.lanes);
+                                       return next;
+                                     });
       const std::vector<Id> scalars = CombineLanes(combine, sums);
       for (size_t i = 0; i < partials.size(); ++i)
         b().Store(partials[i], task[0], scalars[i], zero);
