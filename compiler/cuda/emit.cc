@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kThreadBits = 128;  // of a tile in one thread: a full access
+constexpr size_t kMaxVariants = 8;
 constexpr int kWideProgram = 64;  // operations of KIR
 constexpr int kMostWarpLanes = kWarp * 8;
 
@@ -46,7 +47,8 @@ Emitter::Emitter(const tile::Program& program, const EmitOptions& options)
       << "the positions of parameters";
 }
 
-absl::StatusOr<CudaSource> Emitter::Run() {
+// One kernel, without what stands before all.
+std::string Emitter::Kernel() {
   headers_ = {"core.cuh", "unit.cuh"};
   NoteMemory(program_.body);
   unit_ = {kBlockThreads, true, "return;", "launch"};
@@ -55,42 +57,69 @@ absl::StatusOr<CudaSource> Emitter::Run() {
   const std::string body = std::move(text_);
   text_.clear();
   depth_ = 0;
-  EmitArguments();
-  if (!status_.ok()) return status_;
-  CudaSource source;
-  source.text = Prologue() + text_ +
-                absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", kBlockThreads,
-                             ") intent_kernel(const __grid_constant__ Arguments args) {\n");
-  source.text += "  bool failed = false;  // a guard of this thread\n";
+  std::string text = absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", kBlockThreads,
+                                  ") ", entry_, "(const __grid_constant__ Arguments args) {\n",
+                                  "  bool failed = false;  // a guard of this thread\n");
   if (warp_exchange_ > 0) {
     exchange_bytes_ = std::max(exchange_bytes_, warp_exchange_ * (kBlockThreads / kWarp));
-    absl::StrAppend(&source.text, "  constexpr int warp_exchange = ", warp_exchange_, ";\n");
+    absl::StrAppend(&text, "  constexpr int warp_exchange = ", warp_exchange_, ";\n");
   }
-  if (exchange_bytes_ > 0) {
-    source.text +=
-        absl::StrCat("  __shared__ __align__(16) char exchange[", exchange_bytes_, "];\n");
-  }
-  if (body.find("launch_top") != std::string::npos) {
-    absl::StrAppend(&source.text, "  i64 launch_top = ", broadcasts_ ? kBroadcastBytes : 0, ";\n");
-  }
+  if (exchange_bytes_ > 0)
+    absl::StrAppend(&text, "  __shared__ __align__(16) char exchange[", exchange_bytes_, "];\n");
+  if (body.find("launch_top") != std::string::npos)
+    absl::StrAppend(&text, "  i64 launch_top = ", broadcasts_ ? kBroadcastBytes : 0, ";\n");
   if (takes_block_scratch_) {
-    source.text +=
+    text +=
         "  extern __shared__ __align__(256) char dynamic_shared[];\n"
         "  const bool in_shared = args.block_scratch == nullptr;\n"
         "  const i64 block_size = in_shared ? dynamic_shared_bytes() : args.block_scratch_bytes;\n"
         "  char* const block_scratch =\n"
         "      in_shared ? dynamic_shared : args.block_scratch + blockIdx.x * block_size;\n";
   }
-  source.text += body + "}\n\n}  // namespace intent\n";
-  source.variants = Variants();
+  return text + body + "}\n\n";
+}
+
+absl::StatusOr<CudaSource> Emitter::Run() {
+  std::string kernels = Kernel();
+  EmitArguments();
+  CudaSource source;
+  source.entry = entry_;
+  source.variants = Variants(nullptr);
+  if (options_.short_rows != nullptr && status_.ok()) {
+    Emitter rows(*options_.short_rows, options_);
+    rows.entry_ = entry_ + "_rows";
+    std::string kernel = rows.Kernel();
+    LaunchExpression longest = LaunchConstant(0);
+    for (Id extent : options_.row_extents) longest = LaunchMax(longest, rows.bounds_.Upper(extent));
+    const LaunchExpression are_short =
+        longest == nullptr ? nullptr
+                           : LaunchOperation(compile::v1::Instruction::OPCODE_LE, longest,
+                                             LaunchConstant(lower::kShortRow));
+    if (are_short != nullptr && ToProgram(are_short)) {
+      std::vector<compile::v1::Variant> variants = rows.Variants(are_short);
+      if (rows.status_.ok() && variants.size() + source.variants.size() <= kMaxVariants) {
+        kernels += kernel;
+        headers_.insert(rows.headers_.begin(), rows.headers_.end());
+        source.variants.insert(source.variants.begin(), variants.begin(), variants.end());
+      }
+    }
+  }
   if (!status_.ok()) return status_;
+  source.text = Prologue() + text_ + kernels + "}  // namespace intent\n";
   return source;
 }
 
+// Begins with what all kernels include, for compilers that have read it ahead.
 std::string Emitter::Prologue() const {
   std::string text;
-  for (const std::string& header : headers_)
+  const auto include = [&](const std::string& header) {
     absl::StrAppend(&text, "#include \"intent/", header, "\"\n");
+  };
+  include("core.cuh");
+  include("unit.cuh");
+  for (const std::string& header : headers_) {
+    if (header != "core.cuh" && header != "unit.cuh") include(header);
+  }
   return text + "\nnamespace intent {\n\n";
 }
 
@@ -335,9 +364,26 @@ std::string Emitter::Exchange(int bytes) {
   return "exchange";
 }
 
-lower::LowerOptions Lowering(const Module& module) {
+namespace {
+
+int OperationsOf(const Module& module) {
   int operations = 0;
   ForEachOp(module.kernel_function().body, [&](const intent::Op&) { ++operations; });
+  return operations;
+}
+
+}  // namespace
+
+// Rows are what is reduced, and of small kernels.
+bool HasShortRows(const Module& module, const lower::Lowered& lowered) {
+  bool reduces = false;
+  ForEachOp(module.kernel_function().body,
+            [&](const intent::Op& op) { reduces |= op.kind == intent::OpKind::kReduce; });
+  return reduces && !lowered.row_extents.empty() && OperationsOf(module) <= kWideProgram;
+}
+
+lower::LowerOptions Lowering(const Module& module) {
+  const int operations = OperationsOf(module);
   lower::LowerOptions options;
   options.block_threads = kBlockThreads;
   options.vector_bits = operations <= kWideProgram ? kThreadBits : kThreadBits / 4;

@@ -27,7 +27,7 @@ bool Unrolls(const Block& block) {
         if (op->has_mask) return false;  // ends of rows
         loads = true;
         break;
-      case OpKind::kStore:    // what is loaded later may be what is stored now
+      case OpKind::kStore:  // what is loaded later may be what is stored now
       case OpKind::kScatter:
       case OpKind::kFor:
       case OpKind::kWhile:

@@ -51,6 +51,7 @@ class Emitter {
   using Block = tile::Block;
 
   // --- emit.cc: the kernel and its units.
+  std::string Kernel();
   void EmitArguments();
   void EmitBlock(const Block& block);
   void EmitOp(const Op& op);
@@ -108,7 +109,8 @@ class Emitter {
     LaunchExpression launch, block;
   };
   Sizes ScratchSizes();
-  std::vector<compile::v1::Variant> Variants();
+  // All of them behind `condition`, if there is one.
+  std::vector<compile::v1::Variant> Variants(const LaunchExpression& condition);
 
   // Text.
   void Line(const std::string& text);
@@ -133,6 +135,7 @@ class Emitter {
   const tile::Program& program_;
   const EmitOptions& options_;
   LaunchBounds bounds_;
+  std::string entry_ = "intent_kernel";
   absl::Status status_;
   std::string text_;
   int depth_ = 0;

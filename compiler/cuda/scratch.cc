@@ -148,7 +148,7 @@ Emitter::Sizes Emitter::ScratchSizes() {
 }
 
 // What the launch must have, and again what it must have where no views overlap.
-std::vector<Variant> Emitter::Variants() {
+std::vector<Variant> Emitter::Variants(const LaunchExpression& condition) {
   const auto program = [&](const LaunchExpression& expression, const char* what) {
     const std::optional<compile::v1::Program> found = ToProgram(expression);
     if (!found)
@@ -156,9 +156,14 @@ std::vector<Variant> Emitter::Variants() {
     return found.value_or(compile::v1::Program());
   };
   std::vector<Variant> variants;
-  const auto add = [&](const Sizes& sizes, bool cooperative, const LaunchExpression& guard) {
+  const auto both = [](const LaunchExpression& a, const LaunchExpression& b) {
+    return a == nullptr ? b : b == nullptr ? a : LaunchOperation(Instruction::OPCODE_MIN, a, b);
+  };
+  const auto add = [&](const Sizes& sizes, bool cooperative, const LaunchExpression& when) {
+    const LaunchExpression guard = both(condition, when);
     Variant variant;
-    variant.set_entry_symbol("intent_kernel");
+    variant.set_entry_symbol(entry_);
+    variant.set_resident(true);
     const auto one = program(LaunchConstant(1), "a block");
     *variant.add_grid() = program(
         LaunchOperation(Instruction::OPCODE_MIN, grid_, LaunchConstant(0x7fffffff)), "the grid");
@@ -170,8 +175,8 @@ std::vector<Variant> Emitter::Variants() {
     variant.set_cooperative(cooperative);
     if (ConstantOf(sizes.launch) != 0)
       *variant.mutable_scratch_bytes() = program(sizes.launch, "scratch memory");
-    const auto guarded = [&](Variant made, const LaunchExpression& condition) {
-      if (condition != nullptr) *made.mutable_guard() = program(condition, "a guard");
+    const auto guarded = [&](Variant made, const LaunchExpression& holds) {
+      if (holds != nullptr) *made.mutable_guard() = program(holds, "a guard");
       variants.push_back(std::move(made));
     };
     const auto block = ConstantOf(sizes.block);
@@ -183,9 +188,7 @@ std::vector<Variant> Emitter::Variants() {
       const LaunchExpression fits = block ? nullptr
                                           : LaunchOperation(Instruction::OPCODE_LE, sizes.block,
                                                             LaunchConstant(kSharedScratch));
-      guarded(shared, fits == nullptr    ? guard
-                      : guard == nullptr ? fits
-                                         : LaunchOperation(Instruction::OPCODE_MIN, guard, fits));
+      guarded(shared, both(guard, fits));
       if (block) return;
     }
     *variant.mutable_block_scratch_bytes() = program(sizes.block, "a block's scratch memory");

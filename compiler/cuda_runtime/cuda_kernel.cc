@@ -79,10 +79,11 @@ absl::StatusOr<std::variant<PreparedLaunch, execute::v1::RunError>> CudaKernel::
         absl::StrCat("the kernel's arguments take ", prepared.words.size() * sizeof(uint64_t),
                      " bytes; a launch carries at most ", kMaxParameterBytes));
   }
+  const bool resident = manifest_.variants(prepared.shape.variant).resident();
   const DeviceContext::Current current(*context_);
   absl::Status status = current.status();
   if (status.ok()) status = AllowShared(prepared.shape.variant, prepared.shape.shared_bytes);
-  if (status.ok()) status = FitGrid(prepared.shape, prepared.cooperative);
+  if (status.ok()) status = FitGrid(prepared.shape, prepared.cooperative, resident);
   if (!status.ok()) return status;
   return prepared;
 }
@@ -105,10 +106,11 @@ absl::Status CudaKernel::AllowShared(int position, uint32_t bytes) {
   return absl::OkStatus();
 }
 
-// Blocks that wait for each other must be on the device together, and blocks with scratch memory
-// of their own would else need more of it than the device can use.
-absl::Status CudaKernel::FitGrid(LaunchShape& shape, bool cooperative) {
-  if (!cooperative && shape.block_scratch_bytes == 0) return absl::OkStatus();
+// Blocks that wait for each other must be on the device together, blocks with scratch memory of
+// their own would else need more of it than the device can use, and others lose time where they
+// begin.
+absl::Status CudaKernel::FitGrid(LaunchShape& shape, bool cooperative, bool resident) {
+  if (!cooperative && !resident && shape.block_scratch_bytes == 0) return absl::OkStatus();
   const DeviceInfo& info = context_->info();
   if (cooperative && !info.cooperative) {
     return absl::FailedPreconditionError(

@@ -82,7 +82,7 @@ class CudaKernel {
 
   absl::Status LoadModule(const std::string& cubin);
   absl::Status AllowShared(int variant, uint32_t bytes);
-  absl::Status FitGrid(LaunchShape& shape, bool cooperative);
+  absl::Status FitGrid(LaunchShape& shape, bool cooperative, bool resident);
 
   const std::shared_ptr<DeviceContext> context_;
   const compile::v1::Manifest manifest_;

@@ -26,6 +26,9 @@ struct LowerOptions {
   // Above 0: a machine whose units are blocks of so many threads, warps of them, or single threads
   // (docs/decisions/0013). Then `vector_bits` counts what one thread holds of a tile.
   int block_threads = 0;
+  // With units: rows whose extent only the call gives are short, so that a warp has one. Right for
+  // all extents, and bounded in its roundings up to kShortRow.
+  bool short_rows = false;
   int vector_registers = 16;
   bool materialize_all = false;  // the plain total lowering: every operation its own stage
   bool parallel = true;
@@ -36,9 +39,12 @@ struct LowerOptions {
   Bounds bounds = Bounds::kGuard;
 };
 
+inline constexpr int64_t kShortRow = 8192;
+
 struct Lowered {
   std::unique_ptr<tile::Program> program;
   Report report;  // of the plan and of every stage; not yet ordered
+  std::vector<tile::Id> row_extents;  // with units: what `short_rows` speaks of
 };
 
 // Total: what verifies lowers.

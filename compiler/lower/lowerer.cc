@@ -12,7 +12,8 @@ Lowerer::Lowerer(const Module& module, const LowerOptions& options)
     : function_(module.kernel_function()),
       options_(options),
       plan_(plan::MakePlan(function_, {.materialize_all = options.materialize_all,
-                                       .row_groups = options.row_groups})),
+                                       .row_groups = options.row_groups,
+                                       .recompute = options.block_threads > 0})),
       ranges_(module, function_) {}
 
 Lowered Lowerer::Run() {
@@ -37,7 +38,7 @@ Lowered Lowerer::Run() {
                        std::to_string(contiguous_variants_) +
                            " loops in two variants: contiguous, chosen at the call, and strided"});
   }
-  return Lowered{std::move(program_), std::move(report_)};
+  return Lowered{std::move(program_), std::move(report_), std::move(row_extents_)};
 }
 
 void Lowerer::BindParameters() {

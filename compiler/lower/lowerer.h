@@ -288,6 +288,7 @@ class Lowerer {
   std::vector<Id> ReduceRowOnUnit(const Reduction& reduction, const std::vector<Coord>& retained);
   std::vector<Id> ReduceAllOnUnits(const Reduction& reduction);
   int32_t UnitLanes(int bits, Id inner_extent);
+  std::vector<Id> row_extents_;
   std::vector<Coord> Decode(Id linear, const std::vector<Id>& extents);
   void FoldTree(const Combine& combine, const std::vector<Id>& partials, Id count, int32_t lanes);
   Reduction MakeReduction(const Op& op);

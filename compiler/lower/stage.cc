@@ -188,7 +188,10 @@ int32_t Lowerer::UnitLanes(int bits, Id inner_extent) {
   const int32_t own = std::clamp(options_.vector_bits / std::max(bits, 16), 1, 8);
   const int32_t block = options_.block_threads * own;
   const ScalarValue* extent = b().ConstantOf(inner_extent);
-  if (extent == nullptr) return block;
+  if (extent == nullptr) {
+    row_extents_.push_back(inner_extent);
+    return options_.short_rows ? std::min(block, 32 * own) : block;
+  }
   int32_t lanes = 1;
   while (lanes < block && lanes < static_cast<int64_t>(extent->bits)) lanes *= 2;
   return lanes;

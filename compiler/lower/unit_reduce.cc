@@ -51,7 +51,7 @@ std::vector<Id> Lowerer::NestedFold(const Combine& combine, Id low, Id high, Id 
       return meet(sums, nest(carried[0], end, loops - 1));
     });
   };
-  return nest(low, high, combine.rounds ? kNestedLoops : 1);
+  return nest(low, high, combine.rounds && !options_.short_rows ? kNestedLoops : 1);
 }
 
 // Members [low, high) of the last reduced axis. A tile per leaf.

@@ -193,12 +193,25 @@ class Planner {
         // What a callback does with its slices is not known here.
         const bool sliced =
             std::any_of(mine.begin(), mine.end(), [](const Op* root) { return IsRegionOp(*root); });
-        const bool shared = mine.size() > 1 || gathered || sliced;
+        const bool again = options_.recompute && !gathered && !sliced && !IsSpread(op->result);
+        const bool shared = (mine.size() > 1 && !again) || gathered || sliced;
         if ((shared && cost->second.expensive) || (in_loop && !cost->second.members.empty())) {
           plan_->materialize[op->result] = in_loop ? MemoryReason::kHoisted : MemoryReason::kShared;
         }
       }
     }
+  }
+
+  // Whether one element of it serves many of a user.
+  bool IsSpread(ValueId value) const {
+    const auto uses = uses_.find(value);
+    if (uses == uses_.end()) return false;
+    return std::any_of(uses->second.begin(), uses->second.end(), [&](const Use& use) {
+      const OpKind kind = use.user->kind;
+      if (kind == OpKind::kBroadcast) return true;
+      return (kind == OpKind::kReshape || kind == OpKind::kTranspose || kind == OpKind::kCast) &&
+             IsSpread(use.user->result);
+    });
   }
 
   void LastUses() {

@@ -34,6 +34,9 @@ enum class MemoryReason : uint8_t {
 struct PlanOptions {
   bool materialize_all = false;
   bool row_groups = true;
+  // Elements are computed anew by each stage rather than kept in memory, but where one of them
+  // serves many: arithmetic is cheaper than memory there.
+  bool recompute = false;
   int max_expression = 192;  // operations in one lazy expression
 };
 

@@ -73,7 +73,7 @@ bool CompilesCuda() { return cuda::NvrtcForTests() != nullptr; }
 bool RunsCuda() { return CompilesCuda() && TheDevice().context != nullptr; }
 std::string CudaTarget() { return TheDevice().target; }
 
-CudaCode CompileCuda(const Module& module, const tile::Program& program) {
+CudaCode CompileCuda(const Module& module, const lower::Lowered& lowered) {
   CudaCode code;
   cuda::EmitOptions options;
   const Function& function = module.kernel_function();
@@ -81,7 +81,16 @@ CudaCode CompileCuda(const Module& module, const tile::Program& program) {
     (function.parameters[i].type.IsView() ? options.view_parameters : options.scalar_parameters)
         .push_back(i);
   }
-  const auto source = cuda::EmitCuda(program, options);
+  std::unique_ptr<tile::Program> rows;
+  if (cuda::HasShortRows(module, lowered)) {
+    lower::LowerOptions lowering = cuda::Lowering(module);
+    lowering.short_rows = true;
+    lower::Lowered again = lower::LowerToTiles(module, lowering);
+    rows = std::move(again.program);
+    options.short_rows = rows.get();
+    options.row_extents = std::move(again.row_extents);
+  }
+  const auto source = cuda::EmitCuda(*lowered.program, options);
   if (!source.ok()) {
     code.refusal = "emit: " + std::string(source.status().message());
     return code;

@@ -8,7 +8,7 @@
 
 #include "compiler/cuda_runtime/cuda_kernel.h"
 #include "compiler/ir/module.h"
-#include "compiler/tile/tile_ir.h"
+#include "compiler/lower/lower.h"
 #include "tests/support/kernel_runner.h"
 
 namespace intent::testing {
@@ -24,7 +24,7 @@ struct CudaCode {
   std::string refusal;                      // why it does not compile or load
   std::unique_ptr<gpu::CudaKernel> kernel;  // null without a device
 };
-CudaCode CompileCuda(const Module& module, const tile::Program& program);
+CudaCode CompileCuda(const Module& module, const lower::Lowered& lowered);
 
 // On a device: on copies of the allocations there.
 Outcome RunCuda(gpu::CudaKernel& kernel, const Function& function, const CallData& data);

@@ -196,6 +196,9 @@ const std::vector<Way>& AllWays() {
     unfused.lowering.materialize_all = true;
     ways.push_back(unfused);
     ways.push_back(UnitsWay());
+    ways.push_back(UnitsWay());
+    ways.back().name += ", short rows";
+    ways.back().lowering.short_rows = true;
     const std::vector<std::string> targets = cpu::RunnableTargets();
     // Compiling is what takes time: each level of optimisation once, each target at its best.
     ways.push_back(CompiledWay(targets.front(), 0, 1));
@@ -326,7 +329,7 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
     return ready;
   }
   if (is_cuda) {
-    ready.cuda = CompileCuda(*canonical_, program);
+    ready.cuda = CompileCuda(*canonical_, lowered);
     ready.refusal = ready.cuda.refusal;
     return ready;
   }
