@@ -17,6 +17,43 @@ INTENT_DEVICE double sigmoid(double x) {
   return __ddiv_rn(x < 0.0 ? t : 1.0, 1.0 + t);
 }
 
+// log(1 + x) in f64: the device's own misses 1 ulp without contraction. 1 + x is 2^k (1 + f) with f
+// from sqrt(1/2) - 1 to sqrt(2) - 1, and log(1 + f) = 2 atanh(f / (2 + f)), whose series in
+// (f / (2 + f))^2 has the minimax coefficients that FreeBSD's msun documents. Worst of 1.6e8 random
+// arguments: 0.86 ulp.
+INTENT_DEVICE double log1p_f64(double x) {
+  constexpr double kLow = -0.29289321881345254, kHigh = 0.41421356237309503;
+  constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
+  if (!(x > -1.0)) return __longlong_as_double(x == -1.0 ? 0xfff0000000000000 : 0x7ff8000000000000);
+  if (x > 1.7976931348623157e308) return x;
+  if (::fabs(x) < 0x1p-29) return ::fabs(x) < 0x1p-54 ? x : ::fma(-0.5 * x, x, x);
+  double f = x, lost = 0.0;  // what 1 + x rounds away
+  int k = 0;
+  if (!(x > kLow && x < kHigh)) {
+    double u = 1.0 + x;
+    const i64 bits = __double_as_longlong(u);
+    k = int(bits >> 52) - 1023;
+    if (x < 0x1p53) lost = (k > 0 ? 1.0 - (u - x) : x - (u - 1.0)) / u;
+    u = __longlong_as_double((bits & 0xfffffffffffff) | 0x3ff0000000000000);
+    if (u > 1.4142135623730951) {
+      u *= 0.5;
+      ++k;
+    }
+    f = u - 1.0;
+  }
+  const double half = 0.5 * f * f, s = f / (2.0 + f), z = s * s;
+  double series = 1.479819860511658591e-01;
+  series = ::fma(series, z, 1.531383769920937332e-01);
+  series = ::fma(series, z, 1.818357216161805012e-01);
+  series = ::fma(series, z, 2.222219843214978396e-01);
+  series = ::fma(series, z, 2.857142874366239149e-01);
+  series = ::fma(series, z, 3.999999999940941908e-01);
+  series = ::fma(series, z, 6.666666666666735130e-01);
+  const double rest = s * (half + series * z);
+  if (k == 0) return f - (half - rest);
+  return k * kLn2High - ((half - (rest + (k * kLn2Low + lost))) - f);
+}
+
 #define INTENT_REAL(name, single, wide)                          \
   static INTENT_DEVICE float name(float x) { return single(x); } \
   static INTENT_DEVICE double name(double x) { return wide(x); }
@@ -24,7 +61,7 @@ struct RealUnary {
   INTENT_REAL(exp, ::expf, ::exp)
   INTENT_REAL(exp2, ::exp2f, ::exp2)
   INTENT_REAL(log, ::logf, ::log)
-  INTENT_REAL(log1p, ::log1pf, ::log1p)
+  INTENT_REAL(log1p, ::log1pf, log1p_f64)
   INTENT_REAL(sin, ::sinf, ::sin)
   INTENT_REAL(cos, ::cosf, ::cos)
   INTENT_REAL(asin, ::asinf, ::asin)
