@@ -95,6 +95,17 @@ std::string FirstErrors(std::string_view log) {
   return (errors.empty() ? std::string(log) : errors).substr(0, kMaxErrorBytes);
 }
 
+// Source that reads all headers but the tables that others include (.inc), and lets what follows it
+// count its lines from 1.
+std::string IncludesOf(std::span<const NvrtcHeader> headers) {
+  std::string text;
+  for (const NvrtcHeader& header : headers) {
+    if (header.name.ends_with(".inc")) continue;
+    absl::StrAppend(&text, "#include \"", std::string(header.name), "\"\n");
+  }
+  return absl::StrCat(text, "#line 1\n");
+}
+
 int Poll(void* cancel, void*) {
   return static_cast<const std::atomic<bool>*>(cancel)->load(std::memory_order_relaxed) ? 1 : 0;
 }
@@ -274,12 +285,6 @@ std::vector<std::string> Nvrtc::Options(const NvrtcJob& job) const {
   return options;
 }
 
-const Nvrtc::Precompiled* Nvrtc::FindPrecompiled(const NvrtcJob& job) const {
-  const auto found = precompiled_.find(job.architecture);
-  if (found == precompiled_.end()) return nullptr;
-  return job.source.starts_with(found->second->prefix) ? found->second.get() : nullptr;
-}
-
 absl::StatusOr<NvrtcResult> Nvrtc::Compile(const NvrtcJob& job) const {
   if (!Knows(job.architecture)) {
     return absl::FailedPreconditionError(absl::StrCat("NVRTC ", VersionText(), " (", library_path_,
@@ -287,16 +292,17 @@ absl::StatusOr<NvrtcResult> Nvrtc::Compile(const NvrtcJob& job) const {
                                                       std::string(job.architecture)));
   }
   std::vector<std::string> options = Options(job);
-  const Precompiled* precompiled = FindPrecompiled(job);
-  if (precompiled != nullptr) options.push_back("--use-pch=" + precompiled->Path());
-  absl::StatusOr<NvrtcResult> result = Run(job, std::move(options));
+  const auto found = precompiled_.find(job.architecture);
+  if (found == precompiled_.end()) return Run(job, std::string(job.source), std::move(options));
+  options.push_back("--use-pch=" + found->second->Path());
+  absl::StatusOr<NvrtcResult> result =
+      Run(job, absl::StrCat(found->second->prefix, std::string(job.source)), std::move(options));
   if (result.ok()) result->precompiled = result->log.find(kUsesPrecompiled) != std::string::npos;
   return result;
 }
 
-absl::StatusOr<NvrtcResult> Nvrtc::Run(const NvrtcJob& job,
+absl::StatusOr<NvrtcResult> Nvrtc::Run(const NvrtcJob& job, const std::string& source,
                                        std::vector<std::string> options) const {
-  const std::string source(job.source);
   std::vector<std::string> names, texts;
   for (const NvrtcHeader& header : job.headers) {
     names.emplace_back(header.name);
@@ -347,27 +353,27 @@ absl::StatusOr<NvrtcResult> Nvrtc::Run(const NvrtcJob& job,
   return result;
 }
 
-absl::Status Nvrtc::Precompile(std::string_view architecture, std::string_view prefix,
+absl::Status Nvrtc::Precompile(std::string_view architecture,
                                std::span<const NvrtcHeader> headers) {
   if (!IsAtLeast(12, 8)) {
     return absl::UnimplementedError("NVRTC precompiles headers since CUDA 12.8");
   }
   if (precompiled_.contains(architecture)) return absl::OkStatus();
+  const std::string prefix = IncludesOf(headers);
   // NVRTC writes to a name that it removes first: in a folder of our own, for as long as that
   // takes.
   char folder[] = "/tmp/intent-pch-XXXXXX";
   if (mkdtemp(folder) == nullptr) return absl::ErrnoToStatus(errno, "a folder in /tmp");
   const std::string path = absl::StrCat(folder, "/headers");
-  const std::string source = std::string(prefix) + "\n";
-  const NvrtcJob job{.source = source, .headers = headers, .architecture = architecture};
+  const NvrtcJob job{.headers = headers, .architecture = architecture};
   std::vector<std::string> options = Options(job);
   options.push_back("--create-pch=" + path);
-  const absl::StatusOr<NvrtcResult> result = Run(job, std::move(options));
+  const absl::StatusOr<NvrtcResult> result = Run(job, prefix, std::move(options));
   absl::StatusOr<int> fd = result.ok() ? IntoMemory(path) : result.status();
   (void)unlink(path.c_str());
   (void)rmdir(folder);
   if (!fd.ok()) return fd.status();
-  precompiled_.emplace(architecture, std::make_unique<Precompiled>(std::string(prefix), *fd));
+  precompiled_.emplace(architecture, std::make_unique<Precompiled>(prefix, *fd));
   return absl::OkStatus();
 }
 

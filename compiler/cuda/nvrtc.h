@@ -68,12 +68,12 @@ class Nvrtc {
   // text, which is ours; the message begins with its first errors. kCancelled, kResourceExhausted.
   absl::StatusOr<NvrtcResult> Compile(const NvrtcJob& job) const;
 
-  // Reads the headers that `prefix`, the beginning of sources to come, includes and keeps what came
-  // of it for jobs of this architecture whose sources begin so, in this process and in those that
-  // are forked from it. Repeated calls do nothing. kUnimplemented before CUDA 12.8. Not to be
-  // called while another thread compiles.
-  absl::Status Precompile(std::string_view architecture, std::string_view prefix,
-                          std::span<const NvrtcHeader> headers);
+  // Reads all of `headers`, but for those named *.inc, in their order and keeps what came of it for later jobs of this
+  // architecture with the same headers, in this process and in those that are forked from it: their
+  // includes then cost next to nothing. Each header has `#pragma once` and changes nothing for who
+  // does not use it, so code is the same with and without. Repeated calls do nothing.
+  // kUnimplemented before CUDA 12.8. Not to be called while another thread compiles.
+  absl::Status Precompile(std::string_view architecture, std::span<const NvrtcHeader> headers);
   // What a forked process must keep open for that.
   std::vector<int> Descriptors() const;
 
@@ -84,8 +84,8 @@ class Nvrtc {
   Nvrtc();
   bool IsAtLeast(int major, int minor) const;
   std::vector<std::string> Options(const NvrtcJob& job) const;
-  absl::StatusOr<NvrtcResult> Run(const NvrtcJob& job, std::vector<std::string> options) const;
-  const Precompiled* FindPrecompiled(const NvrtcJob& job) const;
+  absl::StatusOr<NvrtcResult> Run(const NvrtcJob& job, const std::string& source,
+                                  std::vector<std::string> options) const;
 
   std::unique_ptr<Api> api_;
   int major_ = 0;

@@ -17,14 +17,12 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr NvrtcHeader kHeaders[] = {
-    {"intent/twice.h", "template <class T> T twice(T x) { return x + x; }\n"}};
+    {"intent/twice.h", "#pragma once\ntemplate <class T> T twice(T x) { return x + x; }\n"}};
 constexpr char kSource[] = R"(#include "intent/twice.h"
 extern "C" __global__ void kernel(float* x, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = twice(x[i]) * x[i] + 1.0f;
 }
 )";
-constexpr char kPrefix[] = "#include \"intent/twice.h\"\n";
-
 NvrtcJob Job(std::string_view source = kSource, std::string_view architecture = "sm_90a") {
   return {.source = source, .headers = kHeaders, .architecture = architecture};
 }
@@ -152,10 +150,10 @@ TEST_F(NvrtcTest, PrecompiledHeadersServeThisProcessAndItsForks) {
   const auto plain = nvrtc_->Compile(Job());
   ASSERT_TRUE(plain.ok()) << plain.status();
   EXPECT_FALSE(plain->precompiled);
-  const absl::Status status = nvrtc_->Precompile("sm_90a", kPrefix, kHeaders);
+  const absl::Status status = nvrtc_->Precompile("sm_90a", kHeaders);
   if (absl::IsUnimplemented(status)) GTEST_SKIP() << status.message();
   ASSERT_TRUE(status.ok()) << status;
-  ASSERT_TRUE(nvrtc_->Precompile("sm_80", kPrefix, kHeaders).ok());
+  ASSERT_TRUE(nvrtc_->Precompile("sm_80", kHeaders).ok());
   EXPECT_EQ(nvrtc_->Descriptors().size(), 2u);
 
   const auto same_code = [&](bool quick) {
@@ -173,8 +171,11 @@ TEST_F(NvrtcTest, PrecompiledHeadersServeThisProcessAndItsForks) {
   waitpid(child, &ending, 0);
   EXPECT_EQ(ending, 0);
 
-  // Other beginnings and other architectures do without.
-  EXPECT_FALSE(nvrtc_->Compile(Job("// other\n"))->precompiled);
+  // Sources need not include what they use, and count their own lines.
+  const auto bare =
+      nvrtc_->Compile(Job("__global__ void kernel(float* x) {\n *x = twice(nothing);}"));
+  EXPECT_THAT(bare.status().message(), HasSubstr("intent.cu(2): error: identifier \"nothing\""));
+  // Other architectures do without.
   EXPECT_FALSE(nvrtc_->Compile(Job(kSource, "sm_90"))->precompiled);
 }
 

@@ -2,6 +2,8 @@
 
 #include "compiler/cpu/emit.h"
 #include "compiler/cpu/link_shared_object.h"
+#include "compiler/driver/compile_cuda.h"
+#include "compiler/driver/lowering.h"
 #include "compiler/driver/manifest.h"
 #include "compiler/driver/pass_runner.h"
 #include "compiler/driver/report.h"
@@ -10,7 +12,6 @@
 #include "compiler/lower/lower.h"
 #include "compiler/specialize/specialize.h"
 #include "compiler/tile/print.h"
-#include "compiler/tile/verify_tile.h"
 #include "compiler/verify/verify.h"
 
 namespace intent {
@@ -98,34 +99,27 @@ absl::StatusOr<std::variant<Prepared, Diagnostics>> Prepare(const CompileInput& 
   return prepared;
 }
 
-absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
-    const CompileInput& input, Prepared prepared, const std::atomic<bool>* cancel) {
+absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(const CompileInput& input,
+                                                                    Prepared prepared,
+                                                                    const std::atomic<bool>* cancel,
+                                                                    const CompileTools& tools) {
   PassRunner passes(input.options, cancel);
   CompiledArtifact artifact;
   const Module& module = *prepared.module;
   if (input.target.kind == TargetKind::kCuda) {
-    return Diagnostics{Diagnostic{
-        .code = DiagnosticCode::kUnknownTarget,
-        .message = "this daemon does not compile for CUDA target " + input.target.ToString()}};
+    return CompileForCuda(input, std::move(prepared), cancel, tools, passes);
   }
   if (input.target.kind == TargetKind::kInterpreter) {
     artifact.manifest =
-        MakeManifest(module, input.target, "", InterpreterReport(), input.options.numerics);
+        MakeManifest(module, input.target, InterpreterReport(),
+                     {.fingerprint = CompilerFingerprint(), .numerics = input.options.numerics});
     artifact.payloads.emplace_back("kir", prepared.canonical_kir);
     artifact.times = std::move(prepared.times);
     return artifact;
   }
-  // The tile program: loops, lanes and memory; still no instruction of any machine.
   const lower::LowerOptions lowering = LoweringFor(input, passes);
   lower::Lowered lowered;
-  absl::Status status = passes.Run("lower", [&] {
-    lowered = lower::LowerToTiles(module, lowering);
-    return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
-  // A program that breaks its own rules must never become code: checked in every build.
-  status = passes.Run("verify_tile", [&] { return tile::VerifyTile(*lowered.program); },
-                      {.print = [&] { return tile::Print(*lowered.program); }});
+  absl::Status status = LowerAndVerify(module, lowering, passes, &lowered);
   if (!status.ok()) return status;
   // An object with the C ABI of intent_call.h.
   cpu::CpuObject object;
@@ -154,7 +148,9 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
   if (!status.ok()) return status;
 
   const Report report = CompileReport(module, input, lowering, lowered);
-  artifact.manifest = MakeManifest(module, input.target, kEntrySymbol, report);
+  artifact.manifest =
+      MakeManifest(module, input.target, report,
+                   {.entry_symbol = kEntrySymbol, .fingerprint = CompilerFingerprint()});
   artifact.payloads.emplace_back("object", std::move(object.object));
   artifact.payloads.emplace_back("shared_object", std::move(shared_object));
   artifact.payloads.emplace_back("kir", std::move(prepared.canonical_kir));

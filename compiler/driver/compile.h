@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -20,8 +21,17 @@
 
 namespace intent {
 
+namespace cuda {
+class Nvrtc;
+}
+
 enum class Numerics : uint8_t { kSource, kRelaxedNormalization };
 enum class Bounds : uint8_t { kGuard, kTrust };
+
+// What a CUDA kernel may take at most; see intent.compile.v1.ResourceBudget.
+struct ResourceBudget {
+  std::optional<uint32_t> registers, local_bytes, shared_bytes;
+};
 
 struct CompileOptions {
   Numerics numerics = Numerics::kSource;
@@ -30,7 +40,9 @@ struct CompileOptions {
   int opt_level =
       2;  // 0: plain total lowering, scalar, materialised; 1: quick code generation; 2: everything
   std::vector<std::string> disabled_passes;  // sorted, unique; for tests and bug reports
-  bool keep_source = false;                  // also return the tile program and LLVM IR as payloads
+  bool keep_source = false;  // also return the tile program and the generated source as payloads
+  ResourceBudget budget;
+  bool keep_ptx = false;  // CUDA: also return the PTX as a payload
 };
 
 struct CompileInput {
@@ -60,8 +72,14 @@ struct Prepared {
 struct CompiledArtifact {
   std::string manifest;
   std::vector<std::pair<std::string, std::string>>
-      payloads;  // "object", "shared_object", "kir", "report", "tile", "llvm", "passes"
+      payloads;  // "object", "shared_object", "kir", "report"; "cubin", "ptx"; "tile", "llvm",
+                 // "cuda", "passes"
   std::vector<StageTime> times;
+};
+
+// Compilers that are not part of this program.
+struct CompileTools {
+  const cuda::Nvrtc* nvrtc = nullptr;  // null: nothing is compiled for CUDA
 };
 
 using Diagnostics = std::vector<Diagnostic>;
@@ -75,11 +93,16 @@ struct CompileLimits {
 // kResourceExhausted, kInternal).
 absl::StatusOr<std::variant<Prepared, Diagnostics>> Prepare(const CompileInput& input,
                                                             const std::atomic<bool>* cancel);
-absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(
-    const CompileInput& input, Prepared prepared, const std::atomic<bool>* cancel);
+absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> Compile(const CompileInput& input,
+                                                                    Prepared prepared,
+                                                                    const std::atomic<bool>* cancel,
+                                                                    const CompileTools& tools = {});
 
-// Identity of everything in this process that can change an artifact: digests of our worker's own
-// image, of libLLVM, and the format versions. Computed once; thread-safe.
+// Identity of everything in this process that can change an artifact of its own: digests of our
+// worker's own image, of libLLVM, and the format versions. Computed once; thread-safe.
 const std::string& CompilerFingerprint();
+
+// The same with the NVRTC that makes CUDA artifacts; those of other targets do not depend on it.
+std::string CudaFingerprint(const cuda::Nvrtc& nvrtc);
 
 }  // namespace intent

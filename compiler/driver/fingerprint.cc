@@ -1,15 +1,21 @@
 // The identity of everything in this process that can change an artifact: a digest of our own image
-// and the build ids of the shared libraries that generate code or numbers.
+// and the build ids of the shared libraries that generate code or numbers. NVRTC's libraries enter
+// only what is made with them.
 
 #include <elf.h>
 #include <link.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "compiler/cuda/nvrtc.h"
+#include "compiler/diag/check.h"
 #include "compiler/driver/compile.h"
 
 namespace intent {
@@ -81,22 +87,45 @@ std::string BuildId(const dl_phdr_info& info) {
   return "";
 }
 
+// A library by its name and content.
+void AddLibrary(const dl_phdr_info& info, Hasher& hasher) {
+  const char* path = info.dlpi_name;
+  const char* name = std::strrchr(path, '/');
+  name = name == nullptr ? path : name + 1;
+  hasher.Add(name, std::strlen(name) + 1);
+  const std::string id = BuildId(info);
+  if (id.empty()) {
+    hasher.AddFile(path);
+  } else {
+    hasher.Add(id.data(), id.size());
+  }
+}
+
 int AddObject(dl_phdr_info* info, size_t, void* data) {
   Hasher* hasher = static_cast<Hasher*>(data);
   const char* path = info->dlpi_name;
   if (path == nullptr || *path == '\0') {
     hasher->AddFile("/proc/self/exe");
-    return 0;
+  } else if (DecidesCode(path)) {
+    AddLibrary(*info, *hasher);
   }
-  if (!DecidesCode(path)) return 0;
-  const char* name = std::strrchr(path, '/');
-  name = name == nullptr ? path : name + 1;
-  hasher->Add(name, std::strlen(name) + 1);
-  const std::string id = BuildId(*info);
-  if (id.empty()) {
-    hasher->AddFile(path);
-  } else {
-    hasher->Add(id.data(), id.size());
+  return 0;
+}
+
+// Of the libraries at certain paths.
+struct Selection {
+  std::vector<std::string> paths;
+  Hasher hasher;
+  size_t found = 0;
+};
+
+int AddSelected(dl_phdr_info* info, size_t, void* data) {
+  Selection& selection = *static_cast<Selection*>(data);
+  const std::string path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+  const std::vector<std::string>& paths = selection.paths;
+  if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
+    AddLibrary(*info, selection.hasher);
+    ++selection.found;
   }
   return 0;
 }
@@ -110,6 +139,22 @@ const std::string& CompilerFingerprint() {
     return hasher.Hex();
   }();
   return kFingerprint;
+}
+
+std::string CudaFingerprint(const cuda::Nvrtc& nvrtc) {
+  // Libraries without a build id are read whole: once.
+  static std::mutex mutex;
+  static auto& known = *new std::map<std::string, std::string>;
+  std::lock_guard lock(mutex);
+  std::string& fingerprint = known[nvrtc.library_path()];
+  if (!fingerprint.empty()) return fingerprint;
+  Selection selection{.paths = {nvrtc.library_path(), nvrtc.builtins_path()}};
+  const std::string& own = CompilerFingerprint();
+  selection.hasher.Add(own.data(), own.size());
+  dl_iterate_phdr(AddSelected, &selection);
+  INTENT_CHECK(selection.found == selection.paths.size()) << "NVRTC's libraries are not loaded";
+  fingerprint = selection.hasher.Hex();
+  return fingerprint;
 }
 
 }  // namespace intent

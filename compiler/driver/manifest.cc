@@ -1,8 +1,5 @@
 #include "compiler/driver/manifest.h"
 
-#include "compiler/driver/compile.h"
-#include "intent/compile/v1/compile.pb.h"
-
 namespace intent {
 namespace {
 
@@ -59,16 +56,15 @@ void FillAxis(wire::Axis* axis, const Extent& extent) {
 
 }  // namespace
 
-std::string MakeManifest(const Module& module, const Target& target,
-                         const std::string& entry_symbol, const Report& report,
-                         Numerics numerics) {
+std::string MakeManifest(const Module& module, const Target& target, const Report& report,
+                         const ManifestFacts& facts) {
   const Function& kernel = module.kernel_function();
   wire::Manifest manifest;
   manifest.set_target(target.ToString());
-  manifest.set_entry_symbol(entry_symbol);
-  manifest.set_fingerprint(CompilerFingerprint());
+  manifest.set_entry_symbol(facts.entry_symbol);
+  manifest.set_fingerprint(facts.fingerprint);
   manifest.set_symbol_count(kernel.symbol_count);
-  if (numerics == Numerics::kRelaxedNormalization) {
+  if (facts.numerics == Numerics::kRelaxedNormalization) {
     manifest.set_numerics(wire::NUMERICS_RELAXED_NORMALIZATION);
   }
   for (const Parameter& parameter : kernel.parameters) {
@@ -88,6 +84,8 @@ std::string MakeManifest(const Module& module, const Target& target,
       view->set_alias_group(static_cast<uint32_t>(parameter.alias_group));
     for (const Extent& extent : parameter.type.shape()) FillAxis(view->add_axes(), extent);
   }
+  for (const wire::Variant& variant : facts.variants) *manifest.add_variants() = variant;
+  manifest.set_minimum_cuda(facts.minimum_cuda);
   for (const ReportLine& line : report) {
     wire::ReportLine* out = manifest.add_report();
     out->set_stage(std::string(NameOf(line.topic)));

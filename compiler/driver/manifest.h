@@ -4,18 +4,27 @@
 // without the author's names.
 
 #include <string>
+#include <vector>
 
 #include "compiler/diag/report.h"
 #include "compiler/driver/compile.h"
 #include "compiler/ir/module.h"
 #include "compiler/target/target.h"
+#include "intent/compile/v1/compile.pb.h"
 
 namespace intent {
 
-// A serialised intent.compile.v1.Manifest of a specialised module's kernel. `numerics`: of an
-// interpreted one, whose checked mode looks at what they ask for.
-std::string MakeManifest(const Module& module, const Target& target,
-                         const std::string& entry_symbol, const Report& report,
-                         Numerics numerics = Numerics::kSource);
+// What a manifest says beside the signature.
+struct ManifestFacts {
+  std::string entry_symbol;
+  std::string fingerprint;                // of the compiler that made the artifact
+  Numerics numerics = Numerics::kSource;  // of an interpreted one, whose checked mode looks at them
+  std::vector<compile::v1::Variant> variants;  // CUDA
+  uint32_t minimum_cuda = 0;                   // CUDA: of the driver
+};
+
+// A serialised intent.compile.v1.Manifest of a specialised module's kernel.
+std::string MakeManifest(const Module& module, const Target& target, const Report& report,
+                         const ManifestFacts& facts);
 
 }  // namespace intent

@@ -134,7 +134,9 @@ void Lowerer::InParallel(Id extent, Id work, const std::function<void(const Wind
 
 void Lowerer::EachElement(const std::vector<Id>& extents, const Window& window, bool parallel,
                           const PointBody& points) {
-  if (!parallel || extents.empty()) return ForEachPoint(extents, -1, 1, {}, window, points);
+  if (!parallel || !options_.parallel || extents.empty()) {
+    return ForEachPoint(extents, -1, 1, {}, window, points);
+  }
   if (!OnUnits() || in_parallel_) {
     return InParallel(extents[0], Product({extents.begin() + 1, extents.end()}),
                       [&](const Window& rows) { ForEachPoint(extents, -1, 1, {}, rows, points); });

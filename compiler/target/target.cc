@@ -205,7 +205,9 @@ LlvmTargetNames LlvmNames(const Target& target) {
 
 CpuFacts FactsOf(const Target& target) {
   CpuFacts facts;
-  if (target.base == "aarch64") {  // NEON always multiplies and adds with one rounding
+  if (target.kind == TargetKind::kCuda) {
+    facts.fma = true;
+  } else if (target.base == "aarch64") {  // NEON always multiplies and adds with one rounding
     facts.vector_registers = 32;
     facts.fma = facts.aarch64 = true;
   } else if (target.base == "x86-64-v3") {

@@ -48,7 +48,7 @@ struct LlvmTargetNames {
   std::string triple, cpu, features;
 };
 LlvmTargetNames LlvmNames(const Target& target);
-// Widest vector the emitter should use, in bits, and whether hardware FMA and F16C exist.
+// Widest vector the CPU's emitter should use, in bits, and whether hardware FMA and F16C exist.
 struct CpuFacts {
   int vector_bits = 128;
   int vector_registers = 16;

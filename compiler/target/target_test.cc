@@ -53,6 +53,15 @@ TEST(TargetTest, NativeIsAsWideAsTheHost) {
   EXPECT_NE(HostTarget().base, "native");
 }
 
+TEST(TargetTest, TheTableHasCudaArchitectures) {
+  const std::vector<std::string> names = CudaTargets();
+  EXPECT_THAT(names, testing::IsSupersetOf({"sm_80", "sm_90a", "sm_120"}));
+  for (const std::string& name : names) {
+    EXPECT_EQ(ParseTarget(name)->kind, TargetKind::kCuda) << name;
+    EXPECT_TRUE(FactsOf(*ParseTarget(name)).fma);
+  }
+}
+
 TEST(TargetTest, ForeignTargetsAreMissing) {
   EXPECT_NE(MissingOnHost(*ParseTarget("sm_90")), "");
   const bool arm = HostTarget().base == "aarch64";

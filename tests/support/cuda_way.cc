@@ -116,8 +116,9 @@ CudaCode CompileCuda(const Module& module, const lower::Lowered& lowered) {
   }
   if (!RunsCuda()) return code;
   compile::v1::Manifest manifest;
-  manifest.ParseFromString(MakeManifest(module, *ParseTarget(target), source->entry, {}));
-  for (const compile::v1::Variant& variant : source->variants) *manifest.add_variants() = variant;
+  manifest.ParseFromString(
+      MakeManifest(module, *ParseTarget(target), {},
+                   {.entry_symbol = source->entry, .variants = source->variants}));
   auto kernel = gpu::CudaKernel::Load(TheDevice().context, std::move(manifest), compiled->cubin);
   if (!kernel.ok()) {
     code.refusal = "load: " + std::string(kernel.status().message());

@@ -19,6 +19,7 @@ struct CommandOptions {
   int opt_level = 2;
   std::string numerics = "source";  // or "relaxed_normalization"
   bool keep_source = false;
+  bool keep_ptx = false;
   bool bypass_cache = false;
   std::string output;  // compile: a folder; print, encode: the serialised module; run: file.npy
   std::map<std::string, std::string> arguments;  // run: argument_spec.h by name or position

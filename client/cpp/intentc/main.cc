@@ -63,10 +63,17 @@ void AddCompileFlags(CLI::App* command, CommandOptions* options) {
   command->add_option("--opt-level", options->opt_level, "0 plain, 1 quick, 2 everything (default)")
       ->check(CLI::Range(0, 2));
   command
-      ->add_option("--numerics", options->numerics,
-                   "source (default), or relaxed_normalization: licenses the online-softmax rewrite")
+      ->add_option(
+          "--numerics", options->numerics,
+          "source (default), or relaxed_normalization: licenses the online-softmax rewrite")
       ->check(CLI::IsMember({"source", "relaxed_normalization"}));
+  command->add_flag("--keep-ptx", options->keep_ptx, "CUDA: also the PTX");
   command->add_flag("--no-cache", options->bypass_cache, "compile past the daemon's caches");
+}
+
+// "cuda:sm_90a" is "sm_90a".
+std::string WithoutKind(std::string target) {
+  return target.starts_with("cuda:sm_") ? target.substr(5) : target;
 }
 
 using Command = std::function<int(const CommandOptions&)>;
@@ -101,13 +108,16 @@ void AddCompile(CLI::App* app, CommandOptions* options, Command* chosen) {
   AddFile(compile, options);
   AddDaemon(compile, options);
   AddCompileFlags(compile, options);
-  compile->add_option("--target", options->target,
-                      "native (default), x86-64-v3, interp, ...: see 'intentc capabilities'");
+  compile
+      ->add_option("--target", options->target,
+                   "native (default), x86-64-v3, sm_90a, interp, ...: see 'intentc capabilities'")
+      ->transform(WithoutKind);
   compile
       ->add_option("-o,--output", options->output,
                    "folder for object, shared object, C header, manifest, KIR, report and times")
       ->type_name("FOLDER");
-  compile->add_flag("--keep-source", options->keep_source, "also the tile program and LLVM IR");
+  compile->add_flag("--keep-source", options->keep_source,
+                    "also the tile program and the LLVM IR or CUDA C++");
 }
 
 void AddRun(CLI::App* app, CommandOptions* options, Command* chosen) {
@@ -119,7 +129,8 @@ void AddRun(CLI::App* app, CommandOptions* options, Command* chosen) {
   AddCompileFlags(run, options);
   run->add_option("--target", options->target,
                   "interp: here, slowly, as the language defines it; native and others: by a "
-                  "daemon. Default: native if a daemon is named, otherwise interp");
+                  "daemon. Default: native if a daemon is named, otherwise interp")
+      ->transform(WithoutKind);
   run->add_flag("--check", options->check,
                 "by the interpreter, reporting races, reads of unwritten elements, invalid "
                 "arithmetic input and more at their lines");

@@ -145,10 +145,10 @@ int RunHere(const ModuleFile& file, const Target& target, const CommandOptions& 
   if (!diagnostics.empty()) return FailWith(Render(diagnostics, file.sources));
   Canonicalize(module);
   compile::v1::Manifest manifest;
-  manifest.ParseFromString(MakeManifest(*module, target, "", Report(),
-                                        options.numerics == "relaxed_normalization"
-                                            ? Numerics::kRelaxedNormalization
-                                            : Numerics::kSource));
+  manifest.ParseFromString(MakeManifest(
+      *module, target, Report(),
+      {.numerics = options.numerics == "relaxed_normalization" ? Numerics::kRelaxedNormalization
+                                                               : Numerics::kSource}));
   absl::StatusOr<KernelArguments> arguments = MakeArguments(manifest, file, options);
   if (!arguments.ok()) return Fail(arguments.status());
   const absl::StatusOr<Outputs> outputs = OutputsOf(*arguments, options);

@@ -58,6 +58,7 @@ absl::StatusOr<Compiled> CompileBy(Client& client, const ModuleFile& file,
   parameters.target = options.target;
   parameters.options.set_opt_level(options.opt_level);
   parameters.options.set_keep_source(options.keep_source);
+  parameters.options.set_keep_ptx(options.keep_ptx);
   if (options.numerics == "relaxed_normalization") {
     parameters.options.set_numerics(compile::v1::NUMERICS_RELAXED_NORMALIZATION);
   }
