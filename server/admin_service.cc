@@ -52,10 +52,16 @@ grpc::ServerUnaryReactor* AdminServiceImpl::GetCapabilities(
   response->set_protocol_major(kProtocolMajor);
   response->set_protocol_minor(kProtocolMinor);
   response->set_protocol_minor_min(kOldestProtocolMinor);
-  response->set_fingerprint(hello_.fingerprint());
-  *response->mutable_targets() = hello_.targets();
-  response->set_host_target(hello_.host_target());
-  for (const std::string& name : hello_.targets()) {
+  const worker::v1::WorkerHello& host = back_ends_.host().hello;
+  const worker::v1::WorkerHello& cuda = back_ends_.cuda().hello;
+  response->set_fingerprint(host.fingerprint());
+  *response->mutable_targets() = host.targets();
+  response->mutable_targets()->MergeFrom(cuda.targets());
+  response->set_host_target(host.host_target());
+  response->mutable_cuda()->set_nvrtc_version(cuda.nvrtc_version());
+  response->mutable_cuda()->set_fingerprint(cuda.fingerprint());
+  response->mutable_cuda()->set_missing(cuda.missing());
+  for (const std::string& name : host.targets()) {
     const absl::StatusOr<Target> target = ParseTarget(name);
     if (target.ok() && MissingOnHost(*target).empty()) response->add_execute_targets(name);
   }

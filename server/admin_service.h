@@ -7,7 +7,7 @@
 
 #include "cache/store.h"
 #include "intent/admin/v1/admin.grpc.pb.h"
-#include "intent/worker/v1/worker.pb.h"
+#include "server/back_ends.h"
 #include "server/options.h"
 #include "server/pool/counters.h"
 #include "server/pool/cuda_devices.h"
@@ -16,11 +16,11 @@ namespace intent {
 
 class AdminServiceImpl final : public admin::v1::AdminService::CallbackService {
  public:
-  AdminServiceImpl(const ServerOptions& options, const worker::v1::WorkerHello& hello,
-                   CudaDevices& devices, const cache::Store& store, const Counters& counters,
+  AdminServiceImpl(const ServerOptions& options, const BackEnds& back_ends, CudaDevices& devices,
+                   const cache::Store& store, const Counters& counters,
                    const std::atomic<bool>& draining)
       : options_(options),
-        hello_(hello),
+        back_ends_(back_ends),
         devices_(devices),
         store_(store),
         counters_(counters),
@@ -38,7 +38,7 @@ class AdminServiceImpl final : public admin::v1::AdminService::CallbackService {
 
  private:
   const ServerOptions& options_;
-  const worker::v1::WorkerHello& hello_;
+  const BackEnds& back_ends_;
   CudaDevices& devices_;
   const cache::Store& store_;
   const Counters& counters_;

@@ -37,7 +37,15 @@ bool CompileCall::Run(const compile::v1::CompileRequest& request,
     return true;
   }
   bypass_ = request.cache() == compile::v1::CACHE_POLICY_BYPASS;
-  cache::Key key = RequestKey(request, *target, flow_.fingerprint());
+  BackEnds::Choice choice = flow_.back_ends().For(*target);
+  if (auto* diagnostics = std::get_if<compile::v1::Diagnostics>(&choice)) {
+    CompileOutcome outcome;
+    outcome.diagnostics = std::move(*diagnostics);
+    Answer(outcome, response, status);
+    return true;
+  }
+  const BackEnd* const back_end = std::get<const BackEnd*>(choice);
+  cache::Key key = RequestKey(request, *target, back_end->hello.fingerprint());
   if (!bypass_) {
     if (const std::optional<CompileOutcome> found = flow_.Find(key)) {
       Answer(*found, response, status);
@@ -45,6 +53,7 @@ bool CompileCall::Run(const compile::v1::CompileRequest& request,
     }
   }
   auto work = std::make_shared<CompileWork>();
+  work->back_end = back_end;
   work->key = std::move(key);
   work->prepare = ToPrepare(request, *target);
   work->bypass = bypass_;

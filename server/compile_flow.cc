@@ -82,6 +82,7 @@ std::function<void()> CompileFlow::Start(const CompileWork& work, Finish finish)
     Finish finish;
   };
   auto progress = std::make_shared<Progress>();
+  progress->work.back_end = work.back_end;
   progress->work.key = work.key;
   progress->work.bypass = work.bypass;
   *progress->work.prepare.mutable_options() = work.prepare.options();
@@ -94,8 +95,8 @@ std::function<void()> CompileFlow::Start(const CompileWork& work, Finish finish)
   job->cancel = std::make_shared<CancelSignal>();
   job->proceed = [this, progress](const std::string& canonical_kir) {
     const worker::v1::Prepare& prepare = progress->work.prepare;
-    progress->canonical =
-        CanonicalKey(canonical_kir, prepare.options(), prepare.target(), fingerprint_);
+    progress->canonical = CanonicalKey(canonical_kir, prepare.options(), prepare.target(),
+                                       progress->work.back_end->hello.fingerprint());
     if (!progress->work.bypass) {
       absl::StatusOr<cache::Hit> hit = store_.Get(progress->canonical);
       if (hit.ok()) {
@@ -118,7 +119,7 @@ std::function<void()> CompileFlow::Start(const CompileWork& work, Finish finish)
     progress->finish(Conclude(progress->work, progress->canonical, std::move(result)));
   };
   const std::shared_ptr<CancelSignal> cancel = job->cancel;
-  if (!pool_.Submit(job)) {
+  if (!work.back_end->pool->Submit(job)) {
     job->done = nullptr;
     ++counters_.rejected;
     progress->finish(Failed(WithRetryAfter(

@@ -23,6 +23,7 @@
 #include "intent/compile/v1/compile.pb.h"
 #include "server/artifact.h"
 #include "server/artifact_index.h"
+#include "server/back_ends.h"
 #include "server/pool/compile_pool.h"
 #include "server/pool/counters.h"
 #include "server/quarantine.h"
@@ -30,7 +31,8 @@
 namespace intent {
 
 struct CompileWork {
-  cache::Key key;  // request key
+  const BackEnd* back_end = nullptr;  // outlives the work
+  cache::Key key;                     // request key
   worker::v1::Prepare prepare;
   bool bypass = false;
 };
@@ -46,16 +48,15 @@ struct CompileOutcome {
 
 class CompileFlow {
  public:
-  CompileFlow(cache::Store& store, ArtifactIndex& index, CompilePool& pool, Quarantine& quarantine,
-              Counters& counters, std::string fingerprint)
+  CompileFlow(cache::Store& store, ArtifactIndex& index, const BackEnds& back_ends,
+              Quarantine& quarantine, Counters& counters)
       : store_(store),
         index_(index),
-        pool_(pool),
+        back_ends_(back_ends),
         quarantine_(quarantine),
-        counters_(counters),
-        fingerprint_(std::move(fingerprint)) {}
+        counters_(counters) {}
 
-  const std::string& fingerprint() const { return fingerprint_; }
+  const BackEnds& back_ends() const { return back_ends_; }
 
   // The caches' answer.
   std::optional<CompileOutcome> Find(const cache::Key& key);
@@ -78,10 +79,9 @@ class CompileFlow {
 
   cache::Store& store_;
   ArtifactIndex& index_;
-  CompilePool& pool_;
+  const BackEnds& back_ends_;
   Quarantine& quarantine_;
   Counters& counters_;
-  const std::string fingerprint_;
   Flights flights_;
 };
 

@@ -79,6 +79,13 @@ void AddBinding(const Binding& binding, KeyBuilder& key) {
   }
 }
 
+// No bound is not a bound of 0.
+void AddBudget(const compile::v1::ResourceBudget& budget, KeyBuilder& key) {
+  if (budget.has_registers()) key.AddNumber("budget_registers", budget.registers());
+  if (budget.has_local_bytes()) key.AddNumber("budget_local_bytes", budget.local_bytes());
+  if (budget.has_shared_bytes()) key.AddNumber("budget_shared_bytes", budget.shared_bytes());
+}
+
 // An absent option equals its default, so that both give one key.
 void AddRest(const CompileOptions& options, const std::string& target,
              const std::string& fingerprint, KeyBuilder& key) {
@@ -92,6 +99,8 @@ void AddRest(const CompileOptions& options, const std::string& target,
                                        options.disabled_passes().end());
   for (const std::string& pass : disabled) key.AddBytes("disabled_pass", pass);
   key.AddNumber("keep_source", options.keep_source());
+  key.AddNumber("keep_ptx", options.keep_ptx());
+  AddBudget(options.resource_budget(), key);
   key.AddBytes("fingerprint", fingerprint);
   key.AddBytes("tenant", "");
 }

@@ -266,8 +266,11 @@ grpc::ServerUnaryReactor* CompileServiceImpl::Lookup(grpc::CallbackServerContext
     if (request->has_request()) {
       const absl::StatusOr<std::string> target = CheckCompileRequest(request->request());
       if (!target.ok()) return target.status();
+      const BackEnds::Choice choice = flow_.back_ends().For(*target);
+      const auto* const back_end = std::get_if<const BackEnd*>(&choice);
+      if (back_end == nullptr) return absl::OkStatus();  // never compiled for: in no cache
       std::optional<CompileOutcome> outcome =
-          flow_.Find(RequestKey(request->request(), *target, flow_.fingerprint()));
+          flow_.Find(RequestKey(request->request(), *target, (*back_end)->hello.fingerprint()));
       if (!outcome.has_value()) return absl::OkStatus();
       found = *std::move(outcome);
     } else {

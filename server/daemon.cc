@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <future>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "server/activity.h"
 #include "server/admin_service.h"
 #include "server/artifact_index.h"
+#include "server/back_ends.h"
 #include "server/compile_flow.h"
 #include "server/compile_request.h"
 #include "server/compile_service.h"
@@ -74,6 +76,35 @@ CompilePoolOptions CompileOptionsOf(const ServerOptions& options) {
   return result;
 }
 
+// Workers start with the first job, or at once where the configuration says for what.
+CompilePoolOptions CudaOptionsOf(const ServerOptions& options) {
+  CompilePoolOptions result = CompileOptionsOf(options);
+  result.workers = options.cuda_workers;
+  result.start_at_once = !options.cuda_ready.empty();
+  result.ready_for = options.cuda_ready;
+  return result;
+}
+
+WorkerFactoryOptions CudaFactoryOptions(const ServerOptions& options) {
+  WorkerFactoryOptions result = FactoryOptions(options);
+  result.cuda = true;
+  result.nvrtc_path = options.nvrtc;
+  return result;
+}
+
+// Null with `missing` where nothing can be compiled for CUDA: everything else works without.
+std::unique_ptr<WorkerFactory> StartCuda(const ServerOptions& options,
+                                         worker::v1::WorkerHello* hello) {
+  absl::StatusOr<std::unique_ptr<WorkerFactory>> factory =
+      WorkerFactory::Start(CudaFactoryOptions(options));
+  if (!factory.ok()) {
+    hello->set_missing(std::string(factory.status().message()));
+    return nullptr;
+  }
+  *hello = (*factory)->hello();
+  return hello->fingerprint().empty() ? nullptr : *std::move(factory);
+}
+
 ExecutorOptions ExecutorOptionsOf(const ServerOptions& options) {
   ExecutorOptions result;
   result.time_limit = std::chrono::milliseconds(options.execute_time_ms);
@@ -104,10 +135,12 @@ SessionTableOptions SessionOptionsOf(const ServerOptions& options) {
 // In the order in which they are made; they go in the opposite one, the server first.
 struct Daemon::Parts {
   Parts(const ServerOptions& options_in, std::unique_ptr<WorkerFactory> factory_in,
+        std::unique_ptr<WorkerFactory> cuda_factory_in, const worker::v1::WorkerHello& cuda_hello,
         std::vector<std::unique_ptr<SocketFile>> sockets_in)
       : options(options_in),
         sockets(std::move(sockets_in)),
         factory(std::move(factory_in)),
+        cuda_factory(std::move(cuda_factory_in)),
         store(MakeStore(options)),
         index(*store),
         quarantine(options.quarantine_crashes, std::chrono::milliseconds(options.quarantine_ms)),
@@ -119,10 +152,15 @@ struct Daemon::Parts {
         cuda_pool(*factory, cuda_devices, arenas, ExecuteOptionsOf(options, options.cuda_executors),
                   counters),
         sessions(*factory, cuda_devices, arenas, SessionOptionsOf(options), counters),
-        flow(*store, index, compile_pool, quarantine, counters, factory->hello().fingerprint()),
+        cuda_compile_pool(
+            cuda_factory == nullptr
+                ? nullptr
+                : std::make_unique<CompilePool>(*cuda_factory, CudaOptionsOf(options), counters)),
+        back_ends({&compile_pool, factory->hello()}, {cuda_compile_pool.get(), cuda_hello}),
+        flow(*store, index, back_ends, quarantine, counters),
         compile_service(flow, index, counters, activity),
         execute_service({{index, arenas, execute_pool, cuda_pool, sessions}, counters, activity}),
-        admin_service(options, factory->hello(), cuda_devices, *store, counters, draining) {}
+        admin_service(options, back_ends, cuda_devices, *store, counters, draining) {}
 
   const ServerOptions options;
   Counters counters;
@@ -130,6 +168,7 @@ struct Daemon::Parts {
   std::atomic<bool> draining{false};
   const std::vector<std::unique_ptr<SocketFile>> sockets;
   const std::unique_ptr<WorkerFactory> factory;
+  const std::unique_ptr<WorkerFactory> cuda_factory;  // null where nothing is compiled for CUDA
   const std::unique_ptr<cache::Store> store;
   ArtifactIndex index;
   Quarantine quarantine;
@@ -139,6 +178,8 @@ struct Daemon::Parts {
   CudaDevices cuda_devices;
   CudaPool cuda_pool;
   SessionTable sessions;
+  const std::unique_ptr<CompilePool> cuda_compile_pool;  // as its factory
+  const BackEnds back_ends;
   CompileFlow flow;
   CompileServiceImpl compile_service;
   ExecuteServiceImpl execute_service;
@@ -161,10 +202,18 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const ServerOptions& optio
     sockets.push_back(*std::move(socket));
     paths.push_back(*std::move(path));
   }
+  // Both kinds of workers say what they can at the same time.
+  worker::v1::WorkerHello cuda_hello;
+  std::future<std::unique_ptr<WorkerFactory>> cuda_factory = std::async(
+      std::launch::async, [&options, &cuda_hello] { return StartCuda(options, &cuda_hello); });
   absl::StatusOr<std::unique_ptr<WorkerFactory>> factory =
       WorkerFactory::Start(FactoryOptions(options));
+  std::unique_ptr<WorkerFactory> cuda = cuda_factory.get();
   if (!factory.ok()) return factory.status();
-  auto parts = std::make_unique<Parts>(options, *std::move(factory), std::move(sockets));
+  spdlog::info("{}", cuda == nullptr ? "nothing is compiled for CUDA: " + cuda_hello.missing()
+                                     : "CUDA by NVRTC " + cuda_hello.nvrtc_version());
+  auto parts = std::make_unique<Parts>(options, *std::move(factory), std::move(cuda), cuda_hello,
+                                       std::move(sockets));
 
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -194,6 +243,7 @@ void Daemon::Drain(std::chrono::milliseconds bound) {
   parts_->server->Wait();
   // Work that nobody waits for may still be ending; it uses everything that goes next.
   parts_->compile_pool.Stop();
+  if (parts_->cuda_compile_pool != nullptr) parts_->cuda_compile_pool->Stop();
   parts_->execute_pool.Stop();
   parts_->cuda_pool.Stop();
   parts_->sessions.Stop();

@@ -8,6 +8,7 @@
 #include "cache/memory_store.h"
 #include "gtest/gtest.h"
 #include "server/artifact_index.h"
+#include "server/back_ends.h"
 #include "server/compile_request.h"
 #include "server/options.h"
 #include "server/quarantine.h"
@@ -41,6 +42,47 @@ TEST(CheckKnown, FindsUnknownEnumValues) {
   compile::v1::CompileRequest request = Good();
   request.mutable_options()->set_bounds(static_cast<compile::v1::Bounds>(9));
   EXPECT_EQ(CheckKnown(request).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(RequestKey, ABoundOfNothingIsNoMissingBound) {
+  compile::v1::CompileRequest free = Good(), bound = Good();
+  bound.mutable_options()->mutable_resource_budget()->set_registers(0);
+  EXPECT_NE(RequestKey(free, "t", "f"), RequestKey(bound, "t", "f"));
+  bound.mutable_options()->mutable_resource_budget()->clear_registers();
+  EXPECT_EQ(RequestKey(free, "t", "f"), RequestKey(bound, "t", "f"));
+}
+
+// The code and message of what is said instead of compiling.
+compile::v1::Diagnostic Refusal(const BackEnds& back_ends, const std::string& target) {
+  const BackEnds::Choice choice = back_ends.For(target);
+  const auto* diagnostics = std::get_if<compile::v1::Diagnostics>(&choice);
+  return diagnostics == nullptr ? compile::v1::Diagnostic() : diagnostics->diagnostics(0);
+}
+
+TEST(BackEnds, EachTargetHasTheCompilerThatMakesItsCode) {
+  auto* const pool = reinterpret_cast<CompilePool*>(64);  // never called
+  BackEnd host{pool}, cuda{pool};
+  host.hello.set_fingerprint("host");
+  cuda.hello.set_fingerprint("cuda");
+  cuda.hello.set_nvrtc_version("12.4");
+  cuda.hello.add_targets("sm_90a");
+  const BackEnds back_ends(host, cuda);
+  for (const char* target : {"x86-64-v3", "interp+check", "aarch64+lse"}) {
+    EXPECT_EQ(std::get<const BackEnd*>(back_ends.For(target))->hello.fingerprint(), "host");
+  }
+  EXPECT_EQ(std::get<const BackEnd*>(back_ends.For("sm_90a"))->hello.fingerprint(), "cuda");
+  const compile::v1::Diagnostic unknown = Refusal(back_ends, "sm_120");
+  EXPECT_EQ(unknown.code(), "E1002");
+  EXPECT_NE(unknown.message().find("its NVRTC 12.4 knows sm_90a"), std::string::npos);
+}
+
+TEST(BackEnds, WithoutNvrtcWhatIsMissingIsSaid) {
+  BackEnd host{reinterpret_cast<CompilePool*>(64)}, cuda;
+  cuda.hello.set_missing("no library");
+  const compile::v1::Diagnostic refusal = Refusal(BackEnds(host, cuda), "sm_90a");
+  EXPECT_EQ(refusal.code(), "E1002");
+  EXPECT_NE(refusal.message().find("no library"), std::string::npos);
+  EXPECT_NE(refusal.notes(0).text().find("--nvrtc PATH"), std::string::npos);
 }
 
 TEST(RequestKey, DoesNotDependOnTheOrderOfBindings) {

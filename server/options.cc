@@ -11,6 +11,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compiler/target/target.h"
 
 namespace intent {
 namespace {
@@ -56,6 +57,13 @@ void Declare(CLI::App& app, ServerOptions& options) {
                  "threads of each executor; 0: one per processor")
       ->check(CLI::Range(0, 1024));
   app.add_option("--worker-path", options.worker_path, "the intent-worker program");
+  app.add_option("--nvrtc", options.nvrtc,
+                 "NVRTC, or the folder that holds it; empty: $INTENT_NVRTC, else the machine's");
+  app.add_option("--cuda-workers", options.cuda_workers,
+                 "compile workers for CUDA; 0: one per processor")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--cuda-ready", options.cuda_ready,
+                 "start them at once, ready for this target, such as sm_90a");
   app.add_option("--log-level", options.log_level, "debug, info, warn, error or off")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
   app.add_option("--queue-jobs", options.queue_jobs, "compiles that may wait for a worker");
@@ -100,6 +108,13 @@ absl::Status Check(const ServerOptions& options) {
   for (const std::string& address : options.listen) {
     if (absl::StatusOr<std::string> path = SocketPath(address); !path.ok()) return path.status();
   }
+  if (!options.cuda_ready.empty()) {
+    const std::vector<std::string> names = CudaTargets();
+    if (std::find(names.begin(), names.end(), options.cuda_ready) == names.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("cuda-ready is '", options.cuda_ready,
+                                                     "', not one of ", absl::StrJoin(names, ", ")));
+    }
+  }
   if (access(options.worker_path.c_str(), X_OK) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is no program ", options.worker_path, ": see --worker-path"));
@@ -124,6 +139,9 @@ std::vector<std::pair<std::string, std::vector<std::string>>> ServerOptions::Set
       {"executor-threads", number(executor_threads)},
       {"worker-path", {worker_path}},
       {"log-level", {log_level}},
+      {"nvrtc", {nvrtc}},
+      {"cuda-workers", number(cuda_workers)},
+      {"cuda-ready", {cuda_ready}},
       {"queue-jobs", number(queue_jobs)},
       {"queue-bytes", number(queue_bytes)},
       {"compile-time-ms", number(compile_time_ms)},
@@ -142,6 +160,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> ServerOptions::Set
 std::variant<ServerOptions, PrintAndExit> ParseOptions(int argc, const char* const* argv) {
   ServerOptions options;
   options.cache_dir = DefaultCacheDir();
+  if (const char* nvrtc = std::getenv("INTENT_NVRTC")) options.nvrtc = nvrtc;
   bool print_config = false;
   bool check_config = false;
   CLI::App app("compiles Intent kernels and runs them", "intent-compiled");
@@ -163,6 +182,7 @@ std::variant<ServerOptions, PrintAndExit> ParseOptions(int argc, const char* con
     return PrintAndExit{text.str(), status == 0 ? 0 : 2};
   }
   if (options.workers == 0) options.workers = Processors();
+  if (options.cuda_workers == 0) options.cuda_workers = Processors();
   if (options.executor_threads == 0) options.executor_threads = Processors();
   if (options.worker_path.empty()) options.worker_path = WorkerBeside();
   if (print_config) return PrintAndExit{PrintSettings(options), 0};

@@ -24,6 +24,9 @@ struct ServerOptions {
   int cuda_executors = 2;    // executor processes of each CUDA device, beside that for suspects
   std::string worker_path;   // of intent-worker; empty: beside this program
   std::string log_level = "info";
+  std::string nvrtc;       // of NVRTC or its folder; empty: the machine's
+  int cuda_workers = 0;    // compile workers for CUDA; 0: one per processor
+  std::string cuda_ready;  // a target for which they start at once; empty: with the first request
 
   uint64_t queue_jobs = 256;
   uint64_t queue_bytes = uint64_t{256} << 20;

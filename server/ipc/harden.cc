@@ -7,6 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace intent {
 
 void HardenProcess() {
@@ -18,6 +21,14 @@ void HardenProcess() {
 
 void DieWithParent() { prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
 
-void CloseFrom(int first) { syscall(SYS_close_range, first, ~0U, 0); }
+void CloseFrom(int first, std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  for (const int fd : kept) {
+    if (fd < first) continue;
+    if (fd > first) syscall(SYS_close_range, first, fd - 1, 0);
+    first = fd + 1;
+  }
+  syscall(SYS_close_range, first, ~0U, 0);
+}
 
 }  // namespace intent

@@ -3,6 +3,8 @@
 // What every process of ours does first: no core dumps, not dumpable (memory holds tenants' data),
 // no new privileges by exec.
 
+#include <vector>
+
 namespace intent {
 
 void HardenProcess();
@@ -10,7 +12,7 @@ void HardenProcess();
 // Ends this process when its parent dies, however that happens.
 void DieWithParent();
 
-// Closes all descriptors from `first` up.
-void CloseFrom(int first);
+// Closes all descriptors from `first` up but `kept`.
+void CloseFrom(int first, std::vector<int> kept = {});
 
 }  // namespace intent

@@ -39,19 +39,23 @@ void CompilePool::Stop() {
 
 void CompilePool::Run() {
   Worker worker;
+  std::string target = options_.ready_for;  // of the last job
   const auto start = [&]() -> absl::Status {
     absl::StatusOr<Worker> started =
-        WorkerProcess::Start(factory_, worker::v1::ZygoteRequest::ROLE_COMPILE);
+        WorkerProcess::Start(factory_, worker::v1::ZygoteRequest::ROLE_COMPILE, target);
     if (!started.ok()) return started.status();
     worker = *std::move(started);
     ++counters_.workers.starts;
     return absl::OkStatus();
   };
-  if (absl::Status status = start(); !status.ok()) {
-    spdlog::warn("compile worker: {}", std::string(status.message()));
+  if (options_.start_at_once) {
+    if (absl::Status status = start(); !status.ok()) {
+      spdlog::warn("compile worker: {}", std::string(status.message()));
+    }
   }
   while (std::unique_ptr<CompileJob> job = queue_.Pop()) {
     if (job->IsCancelled()) continue;
+    target = job->prepare.target();
     absl::Status ready = worker != nullptr && worker->CheckAlive() ? absl::OkStatus() : start();
     CompileResult result = ready.ok() ? RunJob(*job, *worker) : Failure(std::move(ready), true);
     std::exchange(job->done, nullptr)(std::move(result));

@@ -33,6 +33,8 @@ struct CompilePoolOptions {
   std::chrono::milliseconds time_limit{60'000};
   int64_t memory_limit_bytes = int64_t{2} << 30;
   int64_t recycle_bytes = int64_t{512} << 20;  // a worker above this is replaced after its job
+  bool start_at_once = true;  // otherwise each worker starts with the first job that needs it
+  std::string ready_for;      // the target for which workers that start at once get ready
 };
 
 // The caller's decision had been Drop.

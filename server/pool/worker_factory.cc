@@ -38,7 +38,8 @@ std::vector<std::string> WorkerEnvironment() {
   return environment;
 }
 
-absl::StatusOr<pid_t> SpawnZygote(const std::string& path, int channel) {
+absl::StatusOr<pid_t> SpawnZygote(const WorkerFactoryOptions& options, int channel) {
+  const std::string& path = options.worker_path;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -50,8 +51,10 @@ absl::StatusOr<pid_t> SpawnZygote(const std::string& path, int channel) {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 
-  std::string program = path, flag = "--zygote";
-  char* arguments[] = {program.data(), flag.data(), nullptr};
+  std::string program = path, flag = options.cuda ? "--cuda-zygote" : "--zygote";
+  std::string nvrtc = options.nvrtc_path;
+  char* arguments[] = {program.data(), flag.data(), nvrtc.empty() ? nullptr : nvrtc.data(),
+                       nullptr};
   std::vector<std::string> environment = WorkerEnvironment();
   std::vector<char*> variables;
   for (std::string& variable : environment) variables.push_back(variable.data());
@@ -73,6 +76,10 @@ absl::StatusOr<std::unique_ptr<WorkerFactory>> WorkerFactory::Start(
   std::unique_ptr<WorkerFactory> factory(new WorkerFactory(options));
   absl::StatusOr<std::unique_ptr<Zygote>> zygote = factory->StartZygote(&factory->hello_);
   if (!zygote.ok()) return zygote.status();
+  if (options.cuda) {
+    Stop(*std::move(zygote));
+    return factory;
+  }
   std::lock_guard lock(factory->spawn_mutex_);
   factory->zygote_ = *std::move(zygote);
   return factory;
@@ -90,7 +97,7 @@ absl::StatusOr<std::unique_ptr<WorkerFactory::Zygote>> WorkerFactory::StartZygot
   auto zygote = std::make_unique<Zygote>(FrameChannel(std::move(pair->ours), kMaxZygoteFrame));
   // The child's end must not be descriptor 3 already: dup2 onto itself keeps close-on-exec.
   FileDescriptor theirs(fcntl(pair->theirs.get(), F_DUPFD_CLOEXEC, 10));
-  absl::StatusOr<pid_t> pid = SpawnZygote(options_.worker_path, theirs.get());
+  absl::StatusOr<pid_t> pid = SpawnZygote(options_, theirs.get());
   if (!pid.ok()) return pid.status();
   zygote->pid = *pid;
   theirs = FileDescriptor();
@@ -123,14 +130,15 @@ absl::Status WorkerFactory::EnsureZygote() {
   if (!zygote.ok()) return zygote.status();
   if (hello.fingerprint() != hello_.fingerprint()) {
     Stop(*std::move(zygote));
-    return absl::FailedPreconditionError("the worker was replaced by another build: restart");
+    return absl::FailedPreconditionError(
+        "the worker, or a library it compiles with, was replaced by another: restart");
   }
   zygote_ = *std::move(zygote);
   return absl::OkStatus();
 }
 
 absl::StatusOr<WorkerFactory::Child> WorkerFactory::Spawn(worker::v1::ZygoteRequest::Role role,
-                                                          const std::string& device) {
+                                                          const std::string& subject) {
   std::lock_guard spawn_lock(spawn_mutex_);
   if (absl::Status status = EnsureZygote(); !status.ok()) return status;
   absl::StatusOr<FrameChannel::Pair> pair = FrameChannel::MakePair();
@@ -144,7 +152,7 @@ absl::StatusOr<WorkerFactory::Child> WorkerFactory::Spawn(worker::v1::ZygoteRequ
   request.set_max_frame_bytes(options_.max_frame_bytes);
   request.set_threads(options_.executor_threads);
   request.set_arena_bytes(options_.executor_arena_bytes);
-  request.set_device(device);
+  request.set_subject(subject);
   const Clock::time_point deadline = Clock::now() + kSpawnTimeout;
   if (absl::Status status = zygote_->channel.Send(request, pair->theirs.get(), deadline);
       !status.ok()) {

@@ -27,6 +27,10 @@ struct WorkerFactoryOptions {
   size_t max_frame_bytes = 0;
   int executor_threads = 1;
   int64_t executor_arena_bytes = 0;
+  // Workers that compile for CUDA, by the NVRTC at a path (empty: the machine's). The zygote is not
+  // kept once it has said what it can: it starts again at the first Spawn.
+  bool cuda = false;
+  std::string nvrtc_path;
 };
 
 class WorkerFactory {
@@ -43,8 +47,10 @@ class WorkerFactory {
     FileDescriptor pidfd;
     std::unique_ptr<FrameChannel> channel;
   };
-  // `device`: of a CUDA executor.
-  absl::StatusOr<Child> Spawn(worker::v1::ZygoteRequest::Role role, const std::string& device = "");
+  // `subject`: the device of a CUDA executor; the target that a compile worker for CUDA should be
+  // ready for.
+  absl::StatusOr<Child> Spawn(worker::v1::ZygoteRequest::Role role,
+                              const std::string& subject = "");
 
   // The wait status of a child, once, if it has ended or ends by the deadline.
   std::optional<int> WaitForExit(uint64_t serial, Clock::time_point deadline);

@@ -39,8 +39,8 @@ std::string Describe(std::optional<int> wait_status) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(
-    WorkerFactory& factory, worker::v1::ZygoteRequest::Role role, const std::string& device) {
-  absl::StatusOr<WorkerFactory::Child> child = factory.Spawn(role, device);
+    WorkerFactory& factory, worker::v1::ZygoteRequest::Role role, const std::string& subject) {
+  absl::StatusOr<WorkerFactory::Child> child = factory.Spawn(role, subject);
   if (!child.ok()) return child.status();
   std::unique_ptr<WorkerProcess> process(new WorkerProcess(factory, *std::move(child)));
   worker::v1::FromWorker frame;

@@ -32,7 +32,7 @@ class WorkerProcess {
   // status. `device`: of a CUDA executor.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(WorkerFactory& factory,
                                                               worker::v1::ZygoteRequest::Role role,
-                                                              const std::string& device = "");
+                                                              const std::string& subject = "");
   // Kills the worker.
   ~WorkerProcess();
 

@@ -4,11 +4,11 @@
 #include <utility>
 #include <variant>
 
+#include "compiler/cuda/device_library.h"
 #include "compiler/diag/failpoint.h"
 #include "compiler/driver/compile.h"
 #include "intent/worker/v1/worker.pb.h"
 #include "server/worker/cancel_flag.h"
-#include "server/worker/hello.h"
 
 namespace intent {
 namespace {
@@ -72,6 +72,11 @@ absl::StatusOr<CompileInput> ToInput(worker::v1::Prepare& wire) {
       std::unique(input.options.disabled_passes.begin(), input.options.disabled_passes.end()),
       input.options.disabled_passes.end());
   input.options.keep_source = options.keep_source();
+  input.options.keep_ptx = options.keep_ptx();
+  const compile::v1::ResourceBudget& budget = options.resource_budget();
+  if (budget.has_registers()) input.options.budget.registers = budget.registers();
+  if (budget.has_local_bytes()) input.options.budget.local_bytes = budget.local_bytes();
+  if (budget.has_shared_bytes()) input.options.budget.shared_bytes = budget.shared_bytes();
   return input;
 }
 
@@ -103,13 +108,17 @@ FromWorker ToFrame(const Diagnostics& diagnostics) {
 
 class CompileWorker {
  public:
-  explicit CompileWorker(FrameChannel& channel) : channel_(channel) {}
+  CompileWorker(FrameChannel& channel, cuda::Nvrtc* nvrtc) : channel_(channel), nvrtc_(nvrtc) {}
 
-  int Run() {
-    if (!channel_.Send(MakeHello()).ok()) return 1;
+  int Run(const FromWorker& hello) {
+    if (!channel_.Send(hello).ok()) return 1;
     ToWorker frame;
     while (channel_.Receive(&frame).ok()) {
       if (!frame.has_prepare() || !RunTask(*frame.mutable_prepare()).ok()) return 1;
+      // Between tasks, when nobody waits. An NVRTC that cannot do it reads the library each time.
+      if (nvrtc_ != nullptr && nvrtc_->Knows(frame.prepare().target())) {
+        (void)nvrtc_->Precompile(frame.prepare().target(), cuda::DeviceLibrary());
+      }
     }
     return 0;
   }
@@ -140,7 +149,7 @@ class CompileWorker {
 
   absl::Status Finish(const CompileInput& input, Prepared prepared) {
     INTENT_FAILPOINT_AT("compile");
-    auto compiled = Compile(input, std::move(prepared), &cancel_.requested);
+    auto compiled = Compile(input, std::move(prepared), &cancel_.requested, {.nvrtc = nvrtc_});
     INTENT_FAILPOINT_AT("compiled");
     if (!compiled.ok()) return channel_.Send(ToFrame(compiled.status()));
     if (const auto* diagnostics = std::get_if<Diagnostics>(&*compiled)) {
@@ -165,11 +174,14 @@ class CompileWorker {
   }
 
   FrameChannel& channel_;
+  cuda::Nvrtc* const nvrtc_;
   CancelFlag& cancel_ = TaskCancelFlag();
 };
 
 }  // namespace
 
-int RunCompileWorker(FrameChannel& channel) { return CompileWorker(channel).Run(); }
+int RunCompileWorker(FrameChannel& channel, const FromWorker& hello, cuda::Nvrtc* nvrtc) {
+  return CompileWorker(channel, nvrtc).Run(hello);
+}
 
 }  // namespace intent

@@ -18,4 +18,20 @@ worker::v1::FromWorker MakeHello() {
   return frame;
 }
 
+worker::v1::FromWorker MakeCudaHello(const absl::StatusOr<std::unique_ptr<cuda::Nvrtc>>& nvrtc) {
+  worker::v1::FromWorker frame;
+  worker::v1::WorkerHello& hello = *frame.mutable_hello();
+  hello.set_frame_version(kFrameVersion);
+  if (!nvrtc.ok()) {
+    hello.set_missing(std::string(nvrtc.status().message()));
+    return frame;
+  }
+  hello.set_fingerprint(CudaFingerprint(**nvrtc));
+  hello.set_nvrtc_version((*nvrtc)->VersionText());
+  for (const std::string& name : CudaTargets()) {
+    if ((*nvrtc)->Knows(name)) hello.add_targets(name);
+  }
+  return frame;
+}
+
 }  // namespace intent

@@ -24,15 +24,15 @@ kernel (%x: view<in, f32, [s0]>, %y: view<out, f32, [s0]>) {
 
 }  // namespace
 
-void WarmUpCompiler() {
+void WarmUpCompiler(const Target& target, const CompileTools& tools) {
   const ParsedModule parsed = ParseModule(kKernel);
   if (!parsed.ok()) return;
   CompileInput input;
   input.module = EncodeModule(*parsed.module);
-  input.target = HostTarget();
+  input.target = target;
   auto prepared = Prepare(input, nullptr);
   if (!prepared.ok() || !std::holds_alternative<Prepared>(*prepared)) return;
-  (void)Compile(input, std::get<Prepared>(std::move(*prepared)), nullptr);
+  (void)Compile(input, std::get<Prepared>(std::move(*prepared)), nullptr, tools);
 }
 
 }  // namespace intent

@@ -8,9 +8,16 @@
 #include <unistd.h>
 
 #include <map>
+#include <memory>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "compiler/cuda/device_library.h"
+#include "compiler/cuda/nvrtc.h"
 #include "compiler/diag/failpoint.h"
+#include "compiler/target/target.h"
 #include "intent/worker/v1/worker.pb.h"
 #include "server/ipc/harden.h"
 #include "server/worker/compile_worker.h"
@@ -35,7 +42,41 @@ sigset_t ChildSignal() {
   return set;
 }
 
-int RunChild(const ZygoteRequest& request, FileDescriptor socket) {
+// What a zygote and its children compile with.
+class Compiler {
+ public:
+  explicit Compiler(const ZygoteOptions& options) : cuda_(options.cuda), nvrtc_(Open(options)) {
+    if (!cuda_) WarmUpCompiler(HostTarget());
+  }
+
+  worker::v1::FromWorker Hello() const { return cuda_ ? MakeCudaHello(nvrtc_) : MakeHello(); }
+  cuda::Nvrtc* nvrtc() const { return nvrtc_.ok() ? nvrtc_->get() : nullptr; }
+  std::vector<int> Descriptors() const {
+    return nvrtc_.ok() ? (*nvrtc_)->Descriptors() : std::vector<int>();
+  }
+
+  // Before a child for `target` is forked. An NVRTC that reads nothing ahead serves, too.
+  void MakeReady(const std::string& target) {
+    if (!nvrtc_.ok() || !(*nvrtc_)->Knows(target) || !ready_.insert(target).second) return;
+    (void)(*nvrtc_)->Precompile(target, cuda::DeviceLibrary());
+    const absl::StatusOr<Target> parsed = ParseTarget(target);
+    if (parsed.ok()) WarmUpCompiler(*parsed, {.nvrtc = nvrtc()});
+  }
+
+ private:
+  using MaybeNvrtc = absl::StatusOr<std::unique_ptr<cuda::Nvrtc>>;
+
+  static MaybeNvrtc Open(const ZygoteOptions& options) {
+    if (!options.cuda) return absl::UnimplementedError("these workers do not compile for CUDA");
+    return cuda::Nvrtc::Open(options.nvrtc_path);
+  }
+
+  const bool cuda_;
+  const MaybeNvrtc nvrtc_;
+  std::set<std::string> ready_;
+};
+
+int RunChild(const ZygoteRequest& request, FileDescriptor socket, const Compiler& compiler) {
   DieWithParent();
   HardenProcess();
   const sigset_t child = ChildSignal();
@@ -46,18 +87,18 @@ int RunChild(const ZygoteRequest& request, FileDescriptor socket) {
     socket.Release();
     socket = FileDescriptor(3);
   }
-  CloseFrom(4);
+  CloseFrom(4, compiler.Descriptors());
   INTENT_FAILPOINT_AT("worker.start");
   FrameChannel channel(std::move(socket), request.max_frame_bytes());
   switch (request.role()) {
     case ZygoteRequest::ROLE_COMPILE:
-      return RunCompileWorker(channel);
+      return RunCompileWorker(channel, compiler.Hello(), compiler.nvrtc());
     case ZygoteRequest::ROLE_EXECUTE:
       return RunExecuteWorker(channel,
                               MakeHostBackend(static_cast<int>(request.threads()),
                                               static_cast<int64_t>(request.arena_bytes())));
     case ZygoteRequest::ROLE_EXECUTE_CUDA:
-      return RunExecuteWorker(channel, MakeCudaBackend(request.device()));
+      return RunExecuteWorker(channel, MakeCudaBackend(request.subject()));
     case ZygoteRequest::ROLE_LIST_DEVICES: {
       worker::v1::FromWorker answer;
       *answer.mutable_devices() = ListCudaDevices();
@@ -70,11 +111,13 @@ int RunChild(const ZygoteRequest& request, FileDescriptor socket) {
 
 class Zygote {
  public:
-  Zygote(FileDescriptor front, FileDescriptor signals)
-      : front_(std::move(front), kMaxZygoteFrame), signals_(std::move(signals)) {}
+  Zygote(FileDescriptor front, FileDescriptor signals, Compiler& compiler)
+      : front_(std::move(front), kMaxZygoteFrame),
+        signals_(std::move(signals)),
+        compiler_(compiler) {}
 
   int Run() {
-    if (!front_.Send(MakeHello()).ok()) return 1;
+    if (!front_.Send(compiler_.Hello()).ok()) return 1;
     while (true) {
       pollfd ready[] = {{front_.fd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
       if (poll(ready, 2, -1) < 0 && errno != EINTR) return Stop(1);
@@ -94,8 +137,9 @@ class Zygote {
   // In the child: the exit status of its work. In the zygote: nothing.
   std::optional<int> Fork(const ZygoteRequest& request) {
     FileDescriptor socket = front_.TakeDescriptor();
+    compiler_.MakeReady(request.subject());
     const pid_t pid = fork();
-    if (pid == 0) return RunChild(request, std::move(socket));
+    if (pid == 0) return RunChild(request, std::move(socket), compiler_);
     ZygoteEvent event;
     event.set_serial(request.serial());
     if (pid < 0) {
@@ -133,12 +177,13 @@ class Zygote {
 
   FrameChannel front_;
   FileDescriptor signals_;
+  Compiler& compiler_;
   std::map<pid_t, uint64_t> children_;  // running and not yet waited for, by serial
 };
 
 }  // namespace
 
-int RunZygote(FileDescriptor front) {
+int RunZygote(FileDescriptor front, const ZygoteOptions& options) {
   HardenProcess();
   signal(SIGPIPE, SIG_IGN);
   // A terminal's Ctrl-C, or a SIGTERM to the whole group, is for the front process, which then
@@ -149,8 +194,8 @@ int RunZygote(FileDescriptor front) {
   sigprocmask(SIG_BLOCK, &child, nullptr);
   FileDescriptor signals(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.valid()) return 1;
-  WarmUpCompiler();
-  return Zygote(std::move(front), std::move(signals)).Run();
+  Compiler compiler(options);
+  return Zygote(std::move(front), std::move(signals), compiler).Run();
 }
 
 }  // namespace intent
