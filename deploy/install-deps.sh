@@ -134,3 +134,16 @@ else
     -r deploy/requirements.txt | { grep --line-buffered -E '^(Collecting|Successfully)' || true; }
   cp deploy/requirements.txt "$stamp"
 fi
+
+# NVRTC compiles kernels for CUDA: the toolkit's where it is, otherwise PyPI's. Tests say so where
+# there is none.
+if compgen -G '/usr/local/cuda/lib64/libnvrtc.so.1[23]' >/dev/null ||
+  ldconfig -p | grep 'libnvrtc\.so\.1[23]' >/dev/null; then
+  say "NVRTC: the machine's"
+elif compgen -G "$venv/lib/python3*/site-packages/nvidia/cu13/lib/libnvrtc.so.13" >/dev/null; then
+  say "NVRTC: PyPI's"
+else
+  say "NVRTC from PyPI"
+  "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off \
+    nvidia-cuda-nvrtc==13.0.88 | { grep --line-buffered -E '^(Collecting|Successfully)' || true; }
+fi

@@ -103,6 +103,10 @@ sanitized() { # preset, tests (a regular expression)
 
 say "Installing what is missing"
 must ./deploy/install-deps.sh --bundle
+# The NVRTC that came from PyPI, where the machine has none.
+for folder in "$PWD"/build/venv/lib/python3*/site-packages/nvidia/cu13/lib; do
+  if [ -d "$folder" ]; then export INTENT_NVRTC=${INTENT_NVRTC:-$folder}; fi
+done
 results=$PWD/build/results
 rm -rf "$results" && mkdir -p "$results"
 case "${1:-}" in

@@ -29,10 +29,10 @@ def arguments():
 
 
 class Daemon:
-    def __init__(self, build):
+    def __init__(self, build, *flags):
         self.folder = tempfile.TemporaryDirectory()
         self.address = f"unix:{self.folder.name}/bench.sock"
-        command = [f"{build}/bin/intent-compiled", "--listen", self.address, "--cache-dir", f"{self.folder.name}/cache"]
+        command = [f"{build}/bin/intent-compiled", "--listen", self.address, "--cache-dir", f"{self.folder.name}/cache", *flags]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         deadline = time.time() + 30
         while not os.path.exists(f"{self.folder.name}/bench.sock"):

@@ -184,11 +184,6 @@ def test_an_unknown_target_is_named(compiler, author):
     assert caught.value.request_id and caught.value.request_id in str(caught.value)
 
 
-def test_a_gpu_target_is_refused_in_words(compiler, author):
-    with pytest.raises((intent.ServiceError, intent.CompileError), match="sm_90a|CUDA"):
-        intent.compile(author(SHAPES).kernel, compiler=compiler, target=intent.CudaTarget())
-
-
 def test_a_lost_daemon_is_a_service_error(start, author):
     daemon = start()
     compiler = intent.Compiler(f"unix:{daemon.socket}")

@@ -29,6 +29,7 @@ def kernel(
 """
 
 Options = intent.CompileOptions
+Budget = intent.ResourceBudget
 
 FLIPS = {
     "an integer constexpr": dict(constexprs={"whole": 3}),
@@ -44,6 +45,11 @@ FLIPS = {
     "disabled_passes": dict(options=Options(disabled_passes=("fuse",))),
     "another disabled pass": dict(options=Options(disabled_passes=("vectorize",))),
     "keep_source": dict(options=Options(keep_source=True)),
+    "keep_ptx": dict(options=Options(keep_ptx=True)),
+    "a bound of registers": dict(options=Options(resource_budget=Budget(registers=0))),
+    "another bound of registers": dict(options=Options(resource_budget=Budget(registers=1))),
+    "a bound of local memory": dict(options=Options(resource_budget=Budget(local_bytes=0))),
+    "a bound of shared memory": dict(options=Options(resource_budget=Budget(shared_bytes=0))),
 }
 
 

@@ -84,8 +84,13 @@ def test_the_newest_version_is_what_is_written_now():
 
 
 def keep_fields_of(message, pattern):
-    """Clears in `message` what `pattern` does not set."""
+    """Clears in `message` what `pattern` does not set. An enum that has gained values since has the last of its time."""
     for field, value in message.ListFields():
+        if field.type == FieldDescriptor.TYPE_ENUM and field.label != FieldDescriptor.LABEL_REPEATED:
+            before = getattr(pattern, field.name)
+            if field.enum_type.values[0].number < before < value:
+                setattr(message, field.name, before)
+                continue
         if field.label == FieldDescriptor.LABEL_REPEATED:
             given = getattr(pattern, field.name)
             if not given:

@@ -27,7 +27,7 @@ from .errors import (
     ServiceError,
 )
 from .kernel import fn, kernel
-from .options import CompileOptions, CpuTarget, CudaTarget, InterpreterTarget
+from .options import CompileOptions, CpuTarget, CudaTarget, InterpreterTarget, ResourceBudget
 
 __version__ = "0.1.0"
 
@@ -83,6 +83,7 @@ __all__ = [
     "InterpreterTarget",
     "LoadError",
     "Note",
+    "ResourceBudget",
     "RunError",
     "ServiceError",
     "compile",

@@ -157,12 +157,26 @@ class Generated:
     def source(self) -> str:
         """The generated source: CUDA C++, LLVM IR or the tile program, the nearest to the machine that was kept.
 
-        CPU artifacts keep it when compiled with `CompileOptions(keep_source=True)` or `intent.generate`.
+        Artifacts keep it when compiled with `CompileOptions(keep_source=True)` or `intent.generate`. CUDA C++
+        is shown with the lines of yours that it comes from.
         """
+        from . import listing
+
         for name in ("cuda", "llvm", "tile"):
             if name in self.payload_names:
-                return self.payload(name).decode(errors="replace")
+                text = self.payload(name).decode(errors="replace")
+                return listing.annotated(text, self._trace, self._own) if name == "cuda" else text
         return self.kir
+
+    @property
+    def cubin(self) -> bytes:
+        """The machine code of a CUDA artifact: an ELF image for its architecture."""
+        return self.payload("cubin")
+
+    @property
+    def ptx(self) -> str:
+        """The PTX of a CUDA artifact that was compiled with `CompileOptions(keep_ptx=True)`."""
+        return self.payload("ptx").decode()
 
     @property
     def report(self) -> Report:

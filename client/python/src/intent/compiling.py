@@ -8,7 +8,7 @@ from .errors import CompileError, Diagnostic
 from .frontend.signature import check_binding
 from .frontend.tracer import unbound
 from .kernel import Kernel, Specialized, bound
-from .options import CompileOptions, CpuTarget
+from .options import CompileOptions, CpuTarget, ResourceBudget
 
 
 def lower(kernel: Kernel | Specialized, *, constexprs=None) -> frontend.Trace:
@@ -85,8 +85,12 @@ def make_request(kernel, trace, bindings, target, options, keep_source=False):
             opt_level=options.opt_level,
             disabled_passes=sorted(set(options.disabled_passes)),
             keep_source=options.keep_source or keep_source,
+            keep_ptx=options.keep_ptx,
         ),
     )
+    for name, bound_ in vars(options.resource_budget or ResourceBudget()).items():
+        if bound_ is not None:
+            setattr(request.options.resource_budget, name, bound_)
     _bind(kernel, trace, bindings, request)
     return request
 

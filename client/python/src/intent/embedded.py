@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import importlib.util
 import os
 import shutil
 import stat
@@ -111,7 +112,7 @@ def _start(binary: Path, folder: Path, path: Path):
         log_path = folder / "daemon.log"
         with open(log_path, "ab", opener=lambda p, flags: os.open(p, flags | os.O_NOFOLLOW, 0o600)) as log:
             process = subprocess.Popen(
-                [binary, "--listen", f"unix:{path}", "--idle-exit", str(IDLE_SECONDS)],
+                [binary, "--listen", f"unix:{path}", "--idle-exit", str(IDLE_SECONDS), *_nvrtc_flags()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -136,6 +137,27 @@ def _start(binary: Path, folder: Path, path: Path):
         )
     finally:
         os.close(lock)
+
+
+def _nvrtc_flags() -> list[str]:
+    """Where the daemon finds NVRTC if it came with a Python package and the machine has none."""
+    if os.environ.get("INTENT_NVRTC") or any(Path("/usr/local/cuda/lib64").glob("libnvrtc.so.1[23]")):
+        return []
+    try:
+        namespace = importlib.util.find_spec("nvidia")
+    except (ImportError, ValueError):
+        return []
+    found = _nvrtc_in((namespace.submodule_search_locations or ()) if namespace else ())
+    return ["--nvrtc", str(found)] if found else []
+
+
+def _nvrtc_in(folders) -> Path | None:
+    """The folder of NVRTC within folders of the packages that NVIDIA makes."""
+    for folder in folders:
+        for part in ("cu13/lib", "cuda_nvrtc/lib"):
+            if any((Path(folder) / part).glob("libnvrtc.so.1[23]")):
+                return Path(folder) / part
+    return None
 
 
 def _tail(path: Path) -> str:

@@ -38,7 +38,7 @@ class InterpreterTarget:
 class CudaTarget:
     """An NVIDIA GPU architecture such as "sm_90a", or "native": that of this process's first GPU."""
 
-    arch: str = "sm_90a"
+    arch: str = "native"
 
     @property
     def name(self) -> str:
@@ -50,6 +50,25 @@ class CudaTarget:
 
 
 @dataclass(frozen=True)
+class ResourceBudget:
+    """What a CUDA kernel may take at most; a kernel that takes more does not compile (E1003).
+
+    registers: of a thread.
+    local_bytes: of a thread: stack frame and spilled registers.
+    shared_bytes: of a block, static.
+    """
+
+    registers: int | None = None
+    local_bytes: int | None = None
+    shared_bytes: int | None = None
+
+    def __post_init__(self):
+        for name, value in vars(self).items():
+            if value is not None and (type(value) is not int or not 0 <= value < 1 << 32):
+                raise ValueError(f"{name} is None or a number of at most 32 bits, not {value!r}")
+
+
+@dataclass(frozen=True)
 class CompileOptions:
     """How a kernel is compiled.
 
@@ -57,7 +76,9 @@ class CompileOptions:
     online_reduction: False forbids that rewrite without changing anything else.
     bounds: "guard" ends a call whose access is out of bounds; "trust" promises there is none.
     opt_level: 0 plain lowering, 1 quick code generation, 2 everything.
-    keep_source: also keep the tile program and the LLVM IR.
+    keep_source: also keep the tile program and the generated source: LLVM IR or CUDA C++.
+    keep_ptx: also keep the PTX of a CUDA kernel, which drivers compile for GPUs to come.
+    resource_budget: what a CUDA kernel may take at most.
     execute: where the artifact runs. "auto": a CPU artifact from a daemon of the user's own in this process, on the
     arrays' memory; everything else, and with "remote" everything, in the service. "local": in this process, or the
     call raises ServiceError. Not part of what is compiled. "auto" follows the variable INTENT_EXECUTE, if it is set.
@@ -69,6 +90,8 @@ class CompileOptions:
     opt_level: int = 2
     disabled_passes: tuple[str, ...] = field(default_factory=tuple)
     keep_source: bool = False
+    keep_ptx: bool = False
+    resource_budget: ResourceBudget | None = None
     execute: str = "auto"
 
     def __post_init__(self):

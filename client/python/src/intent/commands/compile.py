@@ -25,7 +25,8 @@ def add(parsers):
     parser.add_argument(
         "--target",
         default="native",
-        help="native (the default), a CPU level such as x86-64-v3 or aarch64, an architecture such as sm_90a, or interp; "
+        help="native (the default), a CPU level such as x86-64-v3 or aarch64, an architecture such as sm_90a, cuda "
+        "(this machine's GPU), or interp; "
         "interp+check reports what the language calls invalid when it runs, interp+check+laws broken laws too",
     )
     parser.add_argument(

@@ -154,6 +154,9 @@ def _capabilities(report, compiler) -> bool:
             "protocol", f"{protocol}, but this package speaks {major}.{minor}", "use a daemon of this version"
         )
     report.fact("compiles for", ", ".join(found.targets))
+    if found.HasField("cuda"):
+        version, missing = found.cuda.nvrtc_version, found.cuda.missing
+        report.fact("cuda", f"NVRTC {version}" if version else f"no: {missing}")
     report.fact("runs", ", ".join(found.execute_targets) or "nothing")
     report.fact("native is", found.host_target)
     devices = [f"{d.index}: {d.name}, {d.architecture}, {d.uuid}" for d in found.cuda_devices]

@@ -87,8 +87,12 @@ def _value(name: str, kind: type, text: str):
 
 
 def target(name: str):
-    """The target of a name: "interp", with "+check" and "+laws" too, an architecture such as "sm_90a", otherwise a CPU."""
+    """The target of a name: "interp", with "+check" and "+laws" too, "cuda" (this machine's GPU), an
+    architecture such as "sm_90a" or "cuda:sm_90a", otherwise a CPU."""
     base, *modes = name.split("+")
     if base == "interp" and set(modes) <= {"check", "laws"}:
         return InterpreterTarget(check="check" in modes, laws="laws" in modes)
+    if name == "cuda":
+        return CudaTarget()
+    name = name.removeprefix("cuda:")
     return CudaTarget(name) if name.startswith("sm_") else CpuTarget(name)

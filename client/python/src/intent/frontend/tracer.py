@@ -47,6 +47,10 @@ class Trace:
         files = self.program.files
         return (files[file] if line and file < len(files) else "", line, *rest)
 
+    def source_line(self, file: str, line: int) -> str:
+        """The author's text of a line; empty where it is not known."""
+        return _source_line(self.sources, file, line)
+
     def diagnostic(self, code, message, ordinal, notes=(), severity="error") -> Diagnostic:
         """A compiler's diagnostic in the author's terms; `notes` are (text, ordinal or None)."""
         file, line, column, end_line, end_column = self.place(ordinal)
