@@ -1,5 +1,6 @@
 #include "compiler/driver/compile_cuda.h"
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -87,11 +88,22 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> CompileForCuda(
   lower::Lowered lowered;
   absl::Status status = LowerAndVerify(module, lowering, passes, &lowered);
   if (!status.ok()) return status;
+  cuda::EmitOptions emission = EmitOptionsFor(module, options);
+  // Rows that turn out to be short have code of their own.
+  lower::Lowered rows;
+  if (options.opt_level == 2 && passes.Enabled("short_rows") &&
+      cuda::HasShortRows(module, lowered)) {
+    lower::LowerOptions short_rows = lowering;
+    short_rows.short_rows = true;
+    status = LowerAndVerify(module, short_rows, passes, &rows);
+    if (!status.ok()) return status;
+    emission.short_rows = rows.program.get();
+    emission.row_extents = rows.row_extents;
+  }
   // CUDA C++ on our device library.
   cuda::CudaSource source;
   status = passes.Run("emit", [&] {
-    absl::StatusOr<cuda::CudaSource> emitted =
-        cuda::EmitCuda(*lowered.program, EmitOptionsFor(module, options));
+    absl::StatusOr<cuda::CudaSource> emitted = cuda::EmitCuda(*lowered.program, emission);
     if (!emitted.ok()) return emitted.status();
     source = *std::move(emitted);
     return absl::OkStatus();
@@ -104,7 +116,7 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> CompileForCuda(
   if (!status.ok()) return status;
   // A cubin, and what it takes.
   cuda::NvrtcResult code;
-  cuda::KernelResources resources;
+  std::map<std::string, cuda::KernelResources> resources;  // by entry
   status = passes.Run("nvrtc", [&] {
     absl::StatusOr<cuda::NvrtcResult> compiled =
         tools.nvrtc->Compile({.source = source.text,
@@ -114,24 +126,32 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> CompileForCuda(
                               .cancel = cancel});
     if (!compiled.ok()) return compiled.status();
     code = *std::move(compiled);
-    absl::StatusOr<cuda::KernelResources> taken = cuda::ReadResources(code.log, source.entry);
-    if (!taken.ok()) return taken.status();
-    resources = *taken;
+    for (const compile::v1::Variant& variant : source.variants) {
+      const std::string& entry = variant.entry_symbol();
+      absl::StatusOr<cuda::KernelResources> taken = cuda::ReadResources(code.log, entry);
+      if (!taken.ok()) return taken.status();
+      resources[entry] = *taken;
+    }
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
-  if (Diagnostics over = OverBudget(options.budget, resources); !over.empty()) return over;
+  for (const auto& [entry, taken] : resources) {
+    if (Diagnostics over = OverBudget(options.budget, taken); !over.empty()) return over;
+  }
 
   ManifestFacts facts{.entry_symbol = source.entry, .fingerprint = CudaFingerprint(*tools.nvrtc)};
   const int minimum = cuda::MinimumCuda(tools.nvrtc->major_version(), input.target.base);
   facts.minimum_cuda = static_cast<uint32_t>(minimum);
   facts.variants = std::move(source.variants);
   for (compile::v1::Variant& variant : facts.variants) {
-    *variant.mutable_resources() = ToWire(resources);
+    *variant.mutable_resources() = ToWire(resources.at(variant.entry_symbol()));
     variant.mutable_resources()->set_max_threads(cuda::kBlockThreads);
   }
   Report report = CompileReport(module, input, lowering, lowered);
-  report.push_back({ReportTopic::kCode, kNoOrdinal, cuda::Describe(resources)});
+  for (const auto& [entry, taken] : resources) {
+    const std::string which = entry == source.entry ? "" : "for short rows: ";
+    report.push_back({ReportTopic::kCode, kNoOrdinal, which + cuda::Describe(taken)});
+  }
   report.push_back(
       {ReportTopic::kCode, kNoOrdinal,
        absl::StrCat("made by NVRTC ", tools.nvrtc->VersionText(), "; a driver of CUDA ",
