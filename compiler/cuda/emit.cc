@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/cuda/emitter.h"
 #include "compiler/diag/check.h"
+#include "compiler/tile/units.h"
 
 namespace intent::cuda {
 
@@ -15,25 +16,9 @@ using tile::OpKind;
 
 namespace {
 
-constexpr int kWarp = 32;
 constexpr int kThreadBits = 128;  // of a tile in one thread: a full access
 constexpr size_t kMaxVariants = 8;
 constexpr int kWideProgram = 64;  // operations of KIR
-constexpr int kMostWarpLanes = kWarp * 8;
-
-int MostLanes(const tile::Program& program, const Block& block) {
-  int most = 1;
-  for (const Op* op : block.ops) {
-    for (Id id : op->results) {
-      if (!program.type(id).IsMem()) most = std::max(most, program.type(id).lanes);
-    }
-    for (Id id : op->operands) {
-      if (!program.type(id).IsMem()) most = std::max(most, program.type(id).lanes);
-    }
-    for (const auto& region : op->regions) most = std::max(most, MostLanes(program, *region));
-  }
-  return most;
-}
 
 }  // namespace
 
@@ -61,7 +46,7 @@ std::string Emitter::Kernel() {
                                   ") ", entry_, "(const __grid_constant__ Arguments args) {\n",
                                   "  bool failed = false;  // a guard of this thread\n");
   if (warp_exchange_ > 0) {
-    exchange_bytes_ = std::max(exchange_bytes_, warp_exchange_ * (kBlockThreads / kWarp));
+    exchange_bytes_ = std::max(exchange_bytes_, warp_exchange_ * (kBlockThreads / tile::kWarpThreads));
     absl::StrAppend(&text, "  constexpr int warp_exchange = ", warp_exchange_, ";\n");
   }
   if (exchange_bytes_ > 0)
@@ -156,11 +141,6 @@ void Emitter::NoteMemory(const Block& block) {
     }
     for (const auto& region : op->regions) NoteMemory(*region);
   }
-}
-
-int Emitter::UnitOf(const Block& block) const {
-  const int lanes = MostLanes(program_, block);
-  return lanes == 1 ? 1 : lanes <= kMostWarpLanes ? kWarp : kBlockThreads;
 }
 
 void Emitter::EmitBlock(const Block& block) {
@@ -282,7 +262,7 @@ void Emitter::EmitParallel(const Op& op) {
   const Block& body = *op.regions[0];
   const Unit outer = unit_;
   const bool outer_private = private_memory_;
-  const int threads = UnitOf(body);
+  const int threads = tile::UnitThreads(program_, body, kBlockThreads);
   NoteGrid(op, threads);
   const int units = kBlockThreads / threads;
   tasks_.emplace_back(&body, threads);
@@ -356,7 +336,7 @@ void Emitter::ActAlone(const std::string& statement) {
 // Shared memory of the unit, of at least so many bytes. All warps have the same.
 std::string Emitter::Exchange(int bytes) {
   if (unit_.threads == 1) return "nullptr";
-  if (unit_.threads == kWarp) {
+  if (unit_.threads == tile::kWarpThreads) {
     warp_exchange_ = std::max(warp_exchange_, (bytes + 15) / 16 * 16);
     return "exchange + warp_exchange * unit_in_block<32>()";
   }

@@ -59,7 +59,6 @@ class Emitter {
   void EmitGuard(const Op& op);
   void EmitFence();
   void NoteMemory(const Block& block);
-  int UnitOf(const Block& block) const;
   void Rematerialize(const Block& body);
   std::string Prologue() const;
 

@@ -50,8 +50,8 @@ BinaryKind BinaryOf(CombineKind kind) {
 
 class Interpreter {
  public:
-  Interpreter(const Program& program, const intent_call* call)
-      : program_(program), call_(call), values_(program.value_count()) {}
+  Interpreter(const Program& program, const intent_call* call, InterpObserver* observer)
+      : program_(program), call_(call), observer_(observer), values_(program.value_count()) {}
 
   int32_t Run() {
     Scratch scratch;
@@ -90,6 +90,7 @@ class Interpreter {
   void RunBlock(const Block& block, Scratch* scratch) {
     for (const Op* op : block.ops) {
       if (!Running()) return;
+      if (observer_ != nullptr) observer_->Reach(*op);
       RunOp(*op, scratch);
     }
   }
@@ -114,6 +115,10 @@ class Interpreter {
     }
   }
 
+  void EndIteration(const Op& op) {
+    if (observer_ != nullptr) observer_->EndIteration(op);
+  }
+
   void RunFor(const Op& op) {
     const int64_t lo = IndexIn(op, 0), hi = IndexIn(op, 1), step = IndexIn(op, 2);
     std::vector<Value> carries;
@@ -122,6 +127,7 @@ class Interpreter {
       std::vector<Value> arguments = {IndexValue(static_cast<int64_t>(iv))};
       arguments.insert(arguments.end(), carries.begin(), carries.end());
       carries = RunBody(*op.regions[0], arguments);
+      EndIteration(op);
     }
     SetResults(op, carries);
   }
@@ -133,7 +139,9 @@ class Interpreter {
       const std::vector<Value> condition = RunBody(*op.regions[0], carries);
       if (!Running() || !AsBool(condition[0].lanes[0])) break;
       carries = RunBody(*op.regions[1], carries);
+      EndIteration(op);
     }
+    EndIteration(op);
     SetResults(op, carries);
   }
 
@@ -142,9 +150,11 @@ class Interpreter {
     const int64_t grain = std::max<int64_t>(IndexIn(op, 2), 1);
     for (__int128 begin = lo; begin < hi && Running(); begin += grain) {
       const __int128 end = std::min<__int128>(begin + grain, hi);
+      if (observer_ != nullptr) observer_->BeginTask(op);
       RunBody(*op.regions[0],
               {IndexValue(static_cast<int64_t>(begin)), IndexValue(static_cast<int64_t>(end))});
     }
+    if (observer_ != nullptr) observer_->Joined(op);
   }
 
   char* Allocate(const Op& op, int64_t count, Scratch* scratch) {
@@ -158,7 +168,15 @@ class Interpreter {
     scratch->push_back(std::make_unique<char[]>(bytes));
     char* memory = scratch->back().get();
     const auto address = reinterpret_cast<uintptr_t>(memory);
-    return memory + (kAlign - address % kAlign) % kAlign;
+    memory += (kAlign - address % kAlign) % kAlign;
+    if (observer_ != nullptr) observer_->Allocate(op, memory, count * size);
+    return memory;
+  }
+
+  void Access(const Op& op, size_t lane, size_t lanes, const char* address, DType dtype) {
+    if (observer_ == nullptr) return;
+    observer_->Access(op, static_cast<int32_t>(lane), static_cast<int32_t>(lanes), address,
+                      StorageBytes(dtype));
   }
 
   // mem, offset(s), value?, stride?, mask?, fill?
@@ -188,6 +206,7 @@ class Interpreter {
       } else {
         loaded.push_back(fill != nullptr ? fill->lanes[lane] : numerics::MakeZero(dtype));
       }
+      if (active) Access(op, lane, lanes, address, dtype);
     }
     if (!stores) values_[op.results[0]].lanes = std::move(loaded);
   }
@@ -196,6 +215,7 @@ class Interpreter {
   void RunAtomic(const Op& op) {
     const DType dtype = program_.type(op.operands[0]).dtype;
     char* address = In(op, 0).memory + IndexIn(op, 1) * StorageBytes(dtype);
+    Access(op, 0, 1, address, dtype);
     const ScalarValue old = numerics::LoadScalar(dtype, address);
     if (op.kind == OpKind::kAtomicLoad) return Set(op, old);
     const ScalarValue operand = In(op, 2).lanes[0];
@@ -374,6 +394,7 @@ class Interpreter {
 
   const Program& program_;
   const intent_call* call_;
+  InterpObserver* observer_;
   std::vector<Value> values_;
   Scratch stack_;  // stack slots live as long as the call, one for each operation
   std::unordered_map<const Op*, char*> slots_;
@@ -382,8 +403,8 @@ class Interpreter {
 
 }  // namespace
 
-int32_t Interpret(const Program& program, const intent_call* call) {
-  return Interpreter(program, call).Run();
+int32_t Interpret(const Program& program, const intent_call* call, InterpObserver* observer) {
+  return Interpreter(program, call, observer).Run();
 }
 
 }  // namespace intent::tile

@@ -10,11 +10,13 @@
 #include <cstdint>
 
 #include "compiler/driver/intent_call.h"
+#include "compiler/tile/interp_observer.h"
 #include "compiler/tile/tile_ir.h"
 
 namespace intent::tile {
 
-// Returns an intent_status; details stand in *call->error.
-int32_t Interpret(const Program& program, const intent_call* call);
+// Returns an intent_status; details stand in *call->error. An observer, if any, looks on.
+int32_t Interpret(const Program& program, const intent_call* call,
+                  InterpObserver* observer = nullptr);
 
 }  // namespace intent::tile

@@ -16,6 +16,7 @@
 #include "compiler/runtime/kernel_runtime.h"
 #include "compiler/specialize/specialize.h"
 #include "compiler/target/target.h"
+#include "compiler/tile/fence_check.h"
 #include "compiler/tile/parse.h"
 #include "compiler/tile/print.h"
 #include "compiler/tile/tile_interp.h"
@@ -53,6 +54,15 @@ Way UnitsWay() {
   way.lowering.vector_bits = 128;
   way.lowering.packed_contractions = false;
   way.lowering.region_slice = 3;
+  return way;
+}
+
+// Few lanes a thread, so that small data are spread over many.
+Way FencesWay() {
+  Way way = UnitsWay();
+  way.name = "tile interpreter, units of 64 threads, fences checked";
+  way.lowering.vector_bits = 32;
+  way.check_fences = true;
   return way;
 }
 
@@ -199,6 +209,7 @@ const std::vector<Way>& AllWays() {
     ways.push_back(UnitsWay());
     ways.back().name += ", short rows";
     ways.back().lowering.short_rows = true;
+    ways.push_back(FencesWay());
     const std::vector<std::string> targets = cpu::RunnableTargets();
     // Compiling is what takes time: each level of optimisation once, each target at its best.
     ways.push_back(CompiledWay(targets.front(), 0, 1));
@@ -372,7 +383,18 @@ Outcome TestKernel::Run(const CallData& data, const Way& way) const {
   if (ready.program != nullptr) {
     const intent_call call = {bound.views.data(), bound.scalars.data(), &cpu::SerialRuntime(),
                               nullptr, &bound.error};
-    status = tile::Interpret(*ready.program, &call);
+    if (way.check_fences) {
+      tile::FenceChecker checker(*ready.program, &call, way.lowering.block_threads);
+      status = tile::Interpret(*ready.program, &call, &checker);
+      if (checker.conflict()) {
+        Outcome outcome;
+        outcome.failed = true;
+        outcome.message = *checker.conflict();
+        return outcome;
+      }
+    } else {
+      status = tile::Interpret(*ready.program, &call);
+    }
   } else if (!ready.library.empty()) {
     EmulatedCall call = CallOf(function(), data);
     const auto run = SharedEmulator().Run(ready.library, &call);

@@ -64,9 +64,11 @@ struct Way {
   std::string target;  // empty: the tile interpreter
   int opt_level = 2;
   int threads = 1;
+  bool check_fences = false;  // of the tile interpreter: a missing fence fails the run
 };
 
-// The tile interpreter on the plain lowering and at every vector width, then compiled code for
+// The tile interpreter on the plain lowering, at every vector width and for units of threads, once
+// with a check of their fences (compiler/tile/fence_check.h), then compiled code for
 // every level of this host, the lowest also unoptimised and the highest also quickly compiled and
 // threaded.
 const std::vector<Way>& AllWays();

@@ -1,0 +1,199 @@
+#include "compiler/tile/fence_check.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/tile/units.h"
+
+namespace intent::tile {
+namespace {
+
+bool IsAtomic(const Op& op) {
+  return op.kind == OpKind::kAtomicLoad || op.kind == OpKind::kAtomicStore ||
+         op.kind == OpKind::kAtomicRmw || op.kind == OpKind::kAtomicCas;
+}
+bool Acquires(const Op& op) {
+  return IsAtomic(op) && (op.order == MemoryOrder::kAcquire || op.order == MemoryOrder::kAcqRel);
+}
+bool Releases(const Op& op) {
+  return IsAtomic(op) && (op.order == MemoryOrder::kRelease || op.order == MemoryOrder::kAcqRel);
+}
+
+// Memory that the emitter gives back after an iteration.
+bool Allocates(const Block& block) {
+  for (const Op* op : block.ops) {
+    if (op->kind == OpKind::kAlloc) return true;
+    if (op->kind != OpKind::kIf) continue;
+    for (const auto& region : op->regions) {
+      if (Allocates(*region)) return true;
+    }
+  }
+  return false;
+}
+
+std::string Named(const Op& op) {
+  return absl::StrCat(std::string(NameOf(op.kind)),
+                      op.ordinal == kNoOrdinal ? "" : absl::StrCat(" @", op.ordinal));
+}
+
+}  // namespace
+
+FenceChecker::Trace FenceChecker::History::Add(int64_t now, How how, Trace access, char left) {
+  if (era != now) *this = {.era = now, .read = {}, .written = {}, .atomic = {}, .value = 0};
+  Trace& own = how == How::kRead ? read : how == How::kWrite ? written : atomic;
+  Trace conflict;
+  for (const Trace* earlier : {&written, &atomic, &read}) {
+    const bool harmless = earlier == &own && (how != How::kWrite || left == value);
+    const bool ordered = earlier->actor == access.actor && access.actor != kSeveral;
+    if (earlier->actor == kNobody || harmless || ordered) continue;
+    conflict = *earlier;
+    break;
+  }
+  const bool others = own.actor != kNobody && own.actor != access.actor;
+  own = {others ? kSeveral : access.actor, access.op};
+  if (how == How::kWrite) value = left;
+  return conflict;
+}
+
+FenceChecker::FenceChecker(const Program& program, const intent_call* call, int block_threads)
+    : program_(program), call_(call), block_threads_(block_threads), unit_threads_(block_threads) {}
+
+void FenceChecker::Synchronise() {
+  ++fence_era_;
+  spread_ = {};
+  acquire_ = {};
+}
+
+void FenceChecker::Reach(const Op& op) {
+  if (!InTask()) {
+    Synchronise();
+    if (op.kind != OpKind::kParallel) return;
+    parallel_ = &op;
+    ++parallel_era_;
+    task_ = 0;
+    unit_threads_ = UnitThreads(program_, *op.regions[0], block_threads_);
+    return;
+  }
+  const bool block = unit_threads_ > kWarpThreads;
+  switch (op.kind) {
+    case OpKind::kFence:
+      return Synchronise();
+    case OpKind::kShuffle:
+      if (unit_threads_ > 1) Synchronise();
+      return;
+    case OpKind::kExtractLane:
+      if (block) Synchronise();
+      return;
+    case OpKind::kReduceLanes:
+      if (block && program_.type(op.operands[0]).lanes > kWarpThreads) Synchronise();
+      return;
+    default:
+      return;
+  }
+}
+
+void FenceChecker::BeginTask(const Op& parallel) {
+  if (&parallel != parallel_) return;
+  Synchronise();
+  ++task_;
+}
+
+void FenceChecker::Joined(const Op& parallel) {
+  if (&parallel != parallel_) return;
+  parallel_ = nullptr;
+  unit_threads_ = block_threads_;
+}
+
+void FenceChecker::EndIteration(const Op& loop) {
+  if (std::any_of(loop.regions.begin(), loop.regions.end(),
+                  [](const auto& body) { return Allocates(*body); })) {
+    Synchronise();
+  }
+}
+
+void FenceChecker::Allocate(const Op& op, const char* memory, int64_t bytes) {
+  if (bytes <= 0) return;
+  const auto begin = reinterpret_cast<uintptr_t>(memory),
+             end = begin + static_cast<uintptr_t>(bytes);
+  // What lay there is gone.
+  auto after = memories_.lower_bound(end);
+  while (after != memories_.begin() && std::prev(after)->second.end > begin)
+    memories_.erase(std::prev(after));
+  memories_[begin] = {end, &op, InTask()};
+  if (static_cast<size_t>(bytes) > bytes_.size()) {
+    std::erase_if(bytes_,
+                  [&](const auto& byte) { return byte.first >= begin && byte.first < end; });
+  } else {
+    for (uintptr_t at = begin; at < end; ++at) bytes_.erase(at);
+  }
+}
+
+const FenceChecker::Memory* FenceChecker::MemoryAt(uintptr_t address) const {
+  const auto after = memories_.upper_bound(address);
+  if (after == memories_.begin()) return nullptr;
+  const Memory& memory = std::prev(after)->second;
+  return address < memory.end ? &memory : nullptr;
+}
+
+void FenceChecker::Access(const Op& op, int32_t lane, int32_t lanes, const char* address,
+                          int64_t bytes) {
+  if (conflict_) return;
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  const Memory* memory = MemoryAt(begin);
+  const bool shared = memory == nullptr || !memory->of_task;
+  const bool atomic = IsAtomic(op);
+  const How how = atomic                                                     ? How::kAtomic
+                  : op.kind == OpKind::kStore || op.kind == OpKind::kScatter ? How::kWrite
+                                                                             : How::kRead;
+  // One of those that hold a lane writes it; all of them read it.
+  const Holders holders = HoldersOf(lane, lanes, unit_threads_);
+  const Trace thread = {how == How::kRead && !holders.only ? kSeveral : holders.first, &op};
+  if (InTask() && shared) {
+    if (Releases(op) && spread_.op != nullptr)
+      return Report(spread_, thread, "threads", "no fence before the release", begin);
+    if (acquire_.op != nullptr && thread.actor != 0)
+      return Report(acquire_, thread, "threads", "no fence after the acquire", begin);
+    if (thread.actor != 0) spread_ = thread;
+    if (Acquires(op)) acquire_ = thread;
+  }
+  for (uintptr_t at = begin; at < begin + static_cast<uintptr_t>(bytes); ++at) {
+    Byte& byte = bytes_[at];
+    const char left = address[at - begin];
+    const Trace before = byte.in_task.Add(fence_era_, how, thread, left);
+    if (before.actor != kNobody) return Report(before, thread, "threads", "no fence between", at);
+    if (!InTask() || !shared) continue;
+    const Trace task = {task_, &op};
+    const Trace other = byte.in_parallel.Add(parallel_era_, how, task, left);
+    if (other.actor != kNobody) return Report(other, task, "tasks", "of one parallel", at);
+  }
+  // The old element travels to all threads through shared memory.
+  if (atomic && op.kind != OpKind::kAtomicStore && unit_threads_ > kWarpThreads) Synchronise();
+}
+
+std::string FenceChecker::Place(uintptr_t address) const {
+  if (const Memory* memory = MemoryAt(address)) {
+    const auto begin = std::prev(memories_.upper_bound(address))->first;
+    return absl::StrCat("byte ", address - begin, " of ", Named(*memory->op));
+  }
+  for (size_t i = 0; i < program_.views.size(); ++i) {
+    const intent_view& view = call_->views[i];
+    const auto data = reinterpret_cast<uintptr_t>(view.data);
+    if (address >= data + static_cast<uintptr_t>(view.low) &&
+        address < data + static_cast<uintptr_t>(view.high)) {
+      return absl::StrCat("byte ", static_cast<int64_t>(address - data), " of view ", i);
+    }
+  }
+  return "memory of nobody";
+}
+
+void FenceChecker::Report(const Trace& earlier, const Trace& access, const std::string& actors,
+                          const std::string& missing, uintptr_t address) {
+  const auto who = [&](const Trace& trace) {
+    return absl::StrCat(Named(*trace.op), " by ",
+                        trace.actor == kSeveral ? "several" : absl::StrCat("number ", trace.actor));
+  };
+  conflict_ = absl::StrCat("race of ", actors, ", ", missing, ": ", who(earlier), ", then ",
+                           who(access), ", at ", Place(address));
+}
+
+}  // namespace intent::tile

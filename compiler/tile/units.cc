@@ -1,0 +1,29 @@
+#include "compiler/tile/units.h"
+
+#include <algorithm>
+
+namespace intent::tile {
+
+namespace {
+constexpr int kMostWarpLanes = kWarpThreads * 8;
+}  // namespace
+
+int32_t MostLanes(const Program& program, const Block& block) {
+  int32_t most = 1;
+  for (const Op* op : block.ops) {
+    for (const std::vector<Id>* ids : {&op->results, &op->operands}) {
+      for (Id id : *ids) {
+        if (!program.type(id).IsMem()) most = std::max(most, program.type(id).lanes);
+      }
+    }
+    for (const auto& region : op->regions) most = std::max(most, MostLanes(program, *region));
+  }
+  return most;
+}
+
+int UnitThreads(const Program& program, const Block& body, int block_threads) {
+  const int32_t lanes = MostLanes(program, body);
+  return lanes == 1 ? 1 : lanes <= kMostWarpLanes ? kWarpThreads : block_threads;
+}
+
+}  // namespace intent::tile
