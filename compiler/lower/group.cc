@@ -291,7 +291,7 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
               memory, b().Sub(b().Index(0), b().Mul(arguments[0], tensor.strides[0])));
         }
         StoreStage(stage.value, stage.target->extents, stage.target->base, stage.target->strides,
-                   rows_here, false);
+                   rows_here, false, stage.target->origin);
       }
       for (size_t i = 0; i < staged.size(); ++i) *staged[i] = originals[i];
       return std::vector<Id>{};

@@ -185,9 +185,11 @@ class Lowerer {
   // a task.
   void EachElement(const std::vector<Id>& extents, const Window& window, bool parallel,
                    const PointBody& points);
-  // Returns the lanes it works on at once.
+  // `target` says what memory that is, where the value may read it. Returns the lanes it works on
+  // at once.
   int32_t StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
-                     const std::vector<Id>& strides, const Window& window, bool parallel);
+                     const std::vector<Id>& strides, const Window& window, bool parallel,
+                     const MemoryOrigin& target = {});
   void Materialize(const TensorPtr& tensor, const Window& window);
   TensorPtr EnsureDense(const Binding& value);
   int32_t LanesFor(const std::vector<DType>& dtypes, Id inner_extent);

@@ -212,11 +212,16 @@ void Lowerer::LowerQuantizedDot(const Op& op) {
             Fence();
             return std::vector<Id>{};
           });
-          b().If(b().Equal(left, one),
-                 [&] { b().Store(terms, pairs, term(b().Sub(m[0], one)), one); });
+          b().If(b().Equal(left, one), [&] {
+            const Id last = term(b().Sub(m[0], one));
+            Fence();
+            b().Store(terms, pairs, last, one);
+            Fence();
+          });
           return std::vector<Id>{b().Add(pairs, left)};
         });
     b().Store(output->base, zero, b().Load(terms, zero, 1, zero), one);
+    Fence();
   });
   Report(op, std::to_string(lanes) + " lanes in a record, every step rounded");
 }

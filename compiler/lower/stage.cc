@@ -200,7 +200,8 @@ int32_t Lowerer::UnitLanes(int bits, Id inner_extent) {
 }
 
 int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
-                            const std::vector<Id>& strides, const Window& window, bool parallel) {
+                            const std::vector<Id>& strides, const Window& window, bool parallel,
+                            const MemoryOrigin& target) {
   const int rank = static_cast<int>(extents.size());
   if (value.kind == Binding::Kind::kTensor && !value.tensor->strided &&
       value.tensor->op != nullptr && value.tensor->op->kind == OpKind::kJoin && rank > 1) {
@@ -208,7 +209,7 @@ int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents
     for (int side = 0; side < 2; ++side) {
       StoreStage(value.tensor->operands[side], {extents.begin(), extents.end() - 1},
                  b().MemOffset(base, b().Mul(b().Index(side), strides.back())),
-                 {strides.begin(), strides.end() - 1}, window, parallel);
+                 {strides.begin(), strides.end() - 1}, window, parallel, target);
     }
     return 1;
   }
@@ -231,6 +232,12 @@ int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents
       watch.push_back(strides.back());
     }
   }
+  // Several threads read a scalar, or a lane of few, before one of them replaces it.
+  bool in_place = false;
+  WalkLeaves(value, StageCoords(rank, -1),
+             [&](const TensorPtr& leaf, const std::vector<SymbolicCoord>&) {
+               in_place = in_place || MayAlias(OriginOf(*leaf), target);
+             });
   const auto put = [&](const std::vector<Coord>& coords, const Context& context) {
     Id offset = b().Index(0);
     for (int axis = 0; axis < rank; ++axis) {
@@ -240,9 +247,12 @@ int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents
     const Id stride = context.lanes == 1        ? b().Index(0)
                       : context.unit != nullptr ? b().Index(1)
                                                 : strides.back();
-    Finish([this, base, offset, element, stride, lanes = context.lanes, mask = context.mask] {
-      b().Store(base, offset, b().Splat(element, lanes), stride, mask);
-    });
+    const bool fence = in_place && context.lanes < options_.block_threads;
+    Finish(
+        [this, base, offset, element, stride, fence, lanes = context.lanes, mask = context.mask] {
+          if (fence) Fence();
+          b().Store(base, offset, b().Splat(element, lanes), stride, mask);
+        });
   };
   const auto stage = [&](const Window& rows) {
     ForEachPoint(extents, lanes > 1 ? rank - 1 : -1, lanes, watch, rows, put);
