@@ -262,9 +262,13 @@ INTENT_DEVICE void shuffle_lanes(T (&result)[F], const T (&v)[E], char* exchange
 // count of those that came, in its upper half of those among them with a failure, and a generation
 // whose lowest bit says how the last meeting ended.
 INTENT_DEVICE bool grid_barrier(u32* barrier, bool failed) {
-  __shared__ u32 ended;
-  __syncwarp();  // a barrier that counts wants whole warps, and tasks of threads end apart
-  const bool any = __syncthreads_or(failed);
+  __shared__ u32 ended, failures;
+  // A barrier that counts is illegal where threads of a warp come apart, as those of tasks do.
+  if (threadIdx.x == 0) failures = 0;
+  __syncthreads();
+  if (failed) failures = 1;
+  __syncthreads();
+  const bool any = failures != 0;
   if (threadIdx.x == 0) {
     volatile u32* generation = barrier + 1;
     const u32 before = *generation;
