@@ -50,7 +50,10 @@ INTENT_DEVICE float abs(float x) { return fabsf(x); }
 INTENT_DEVICE double abs(double x) { return fabs(x); }
 template <class C>
 INTENT_DEVICE C abs(C x) {
-  if constexpr (kIsSigned<C>) {
+  if constexpr (kIsSigned<C> && sizeof(C) < 4) {
+    // As abs.s16 the assembler takes the result for one that is never negative (CUDA 13.0).
+    return C(ptx_abs(i32(x)));
+  } else if constexpr (kIsSigned<C>) {
     if (x < C(0)) return negate(x);
   }
   return x;

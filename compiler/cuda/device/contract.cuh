@@ -117,7 +117,7 @@ class TileWalk {
   }
 
  private:
-  static constexpr int kGroup = 8;
+  enum : int { kGroup = 8 };  // a member variable would lie in every module
   const i64 tall_, wide_;
   const int tile_rows_, tile_columns_;
 };

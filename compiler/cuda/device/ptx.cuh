@@ -76,6 +76,8 @@ INTENT_PTX_BINARY(ptx_divide_approx_ftz, "div.approx.ftz.f32")
 INTENT_PTX_UNARY(ptx_exp2_approx, "ex2.approx.f32", float, "=f", float, "f")
 INTENT_PTX_UNARY(ptx_exp2_approx_ftz, "ex2.approx.ftz.f32", float, "=f", float, "f")
 INTENT_PTX_UNARY(ptx_tanh_approx, "tanh.approx.f32", float, "=f", float, "f")
+// The least integer stays what it is.
+INTENT_PTX_UNARY(ptx_abs, "abs.s32", i32, "=r", i32, "r")
 // Truncate and clamp. What NaN gives differs: ask first.
 INTENT_PTX_UNARY(ptx_to_i32, "cvt.rzi.s32.f32", i32, "=r", float, "f")
 INTENT_PTX_UNARY(ptx_to_u32, "cvt.rzi.u32.f32", u32, "=r", float, "f")

@@ -58,6 +58,8 @@ inline float ptx_exp2_approx_ftz(float x) {
 }
 inline float ptx_tanh_approx(float x) { return std::tanh(x); }
 
+inline i32 ptx_abs(i32 x) { return x < 0 ? i32(0u - u32(x)) : x; }
+
 // NaN gives 0 where both sides have 32 bits, otherwise the integer's highest bit alone.
 template <class To, class From>
 To truncate_and_clamp(From x) {
