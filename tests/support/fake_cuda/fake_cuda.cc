@@ -376,8 +376,10 @@ Result cuMemAlloc_v2(DevicePointer* pointer, size_t bytes) {
   return Allocate(pointer, bytes);
 }
 
+// After what was launched before, as the driver's.
 Result cuMemFree_v2(DevicePointer pointer) {
   REQUIRE_CONTEXT();
+  for (auto& [handle, stream] : fake.streams) fake.Drain(stream);
   return Free(pointer);
 }
 
