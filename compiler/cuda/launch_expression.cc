@@ -25,24 +25,6 @@ bool IsConstant(const LaunchExpression& expression, int64_t value) {
          expression->value == value;
 }
 
-std::optional<int64_t> Fold(LaunchNode::Opcode opcode, int64_t a, int64_t b) {
-  int64_t result = 0;
-  switch (opcode) {
-    case Instruction::OPCODE_ADD:
-      return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-    case Instruction::OPCODE_SUB:
-      return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-    case Instruction::OPCODE_MUL:
-      return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-    case Instruction::OPCODE_MIN:
-      return std::min(a, b);
-    case Instruction::OPCODE_MAX:
-      return std::max(a, b);
-    default:
-      return std::nullopt;
-  }
-}
-
 void Append(const LaunchExpression& expression, compile::v1::Program* program) {
   for (const LaunchExpression& operand : expression->operands) Append(operand, program);
   Instruction* instruction = program->add_instructions();
@@ -92,7 +74,7 @@ LaunchExpression LaunchOperation(LaunchNode::Opcode opcode, LaunchExpression a,
                                  LaunchExpression b) {
   if (a == nullptr || b == nullptr) return nullptr;
   if (a->opcode == Instruction::OPCODE_CONSTANT && b->opcode == Instruction::OPCODE_CONSTANT) {
-    if (const auto folded = Fold(opcode, a->value, b->value)) return LaunchConstant(*folded);
+    if (const auto folded = Apply(opcode, a->value, b->value)) return LaunchConstant(*folded);
   }
   switch (opcode) {
     case Instruction::OPCODE_ADD:

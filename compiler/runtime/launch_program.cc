@@ -23,7 +23,9 @@ std::optional<int64_t> Mod(int64_t a, int64_t b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-std::optional<int64_t> Binary(Instruction::Opcode opcode, int64_t a, int64_t b) {
+}  // namespace
+
+std::optional<int64_t> Apply(Instruction::Opcode opcode, int64_t a, int64_t b) {
   int64_t result = 0;
   switch (opcode) {
     case Instruction::OPCODE_ADD:
@@ -58,8 +60,6 @@ std::optional<int64_t> Binary(Instruction::Opcode opcode, int64_t a, int64_t b) 
   }
 }
 
-}  // namespace
-
 std::optional<int64_t> Evaluate(const compile::v1::Program& program, const ProgramLeaf& leaf) {
   if (program.instructions_size() > kMaxProgramInstructions) return std::nullopt;
   std::array<int64_t, kMaxProgramInstructions> stack;
@@ -86,7 +86,7 @@ std::optional<int64_t> Evaluate(const compile::v1::Program& program, const Progr
       default:
         if (depth < 2) return std::nullopt;
         depth -= 2;
-        result = Binary(instruction.opcode(), stack[depth], stack[depth + 1]);
+        result = Apply(instruction.opcode(), stack[depth], stack[depth + 1]);
         break;
     }
     if (!result.has_value()) return std::nullopt;

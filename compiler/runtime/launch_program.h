@@ -19,6 +19,9 @@ inline constexpr int kMaxProgramInstructions = 256;
 using ProgramLeaf =
     std::function<std::optional<int64_t>(const compile::v1::Instruction& instruction)>;
 
+// An operator of two operands; nullopt: it overflows, divides by zero or is none.
+std::optional<int64_t> Apply(compile::v1::Instruction::Opcode opcode, int64_t a, int64_t b);
+
 std::optional<int64_t> Evaluate(const compile::v1::Program& program, const ProgramLeaf& leaf);
 
 }  // namespace intent
