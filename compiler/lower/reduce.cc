@@ -194,7 +194,7 @@ std::vector<Id> Lowerer::ReduceColumn(const Reduction& reduction,
     });
   };
   if (OnUnits()) {
-    return NestedFold(combine, b().Index(0), members, b().Index(1), identity, 1,
+    return NestedFold(combine, b().Index(0), members, b().Index(1), identity,
                       [&](Id at, const std::vector<Id>& sums) {
                         return CombineLeaves(
                             combine, sums,

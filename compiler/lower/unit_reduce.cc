@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kNestedSteps = 16;  // of each loop but the outermost
 constexpr int kNestedLoops = 3;
-constexpr int kUnitAccumulators = 1;  // lanes are many, and registers of each of them are few
 constexpr int64_t kTaskVectors = 16;  // least of a task of a reduction to a scalar
 constexpr int64_t kMostTasks = 2048;
 
@@ -21,30 +20,16 @@ constexpr int64_t kMostTasks = 2048;
 // body(at, sums) combines what stands at `at`, which goes from low by steps; at most
 // kNestedSteps results of each loop meet in the next.
 std::vector<Id> Lowerer::NestedFold(const Combine& combine, Id low, Id high, Id step,
-                                    const std::vector<Id>& identity, int accumulators,
-                                    const FoldStep& body) {
-  std::vector<Id> start;
-  for (int u = 0; u < accumulators; ++u)
-    start.insert(start.end(), identity.begin(), identity.end());
-  const size_t leaves = identity.size();
+                                    const std::vector<Id>& identity, const FoldStep& body) {
   const auto meet = [&](const std::vector<Id>& lhs, const std::vector<Id>& rhs) {
-    std::vector<Id> result;
-    for (int u = 0; u < accumulators; ++u) {
-      const auto part = [&](const std::vector<Id>& all) {
-        return std::vector<Id>(all.begin() + static_cast<std::ptrdiff_t>(u * leaves),
-                               all.begin() + static_cast<std::ptrdiff_t>((u + 1) * leaves));
-      };
-      std::vector<Id> sums = CombineLeaves(combine, part(lhs), part(rhs));
-      for (size_t i = 0; i < leaves; ++i) {
-        result.push_back(b().Splat(sums[i], b().lanes(identity[i])));
-      }
-    }
-    return result;
+    std::vector<Id> sums = CombineLeaves(combine, lhs, rhs);
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] = b().Splat(sums[i], b().lanes(identity[i]));
+    return sums;
   };
   std::function<std::vector<Id>(Id, Id, int)> nest = [&](Id from, Id to, int loops) {
     Id stride = step;
     for (int i = 1; i < loops; ++i) stride = b().Mul(stride, b().Index(kNestedSteps));
-    return b().For(from, to, stride, start, [&](const std::vector<Id>& carried) {
+    return b().For(from, to, stride, identity, [&](const std::vector<Id>& carried) {
       const std::vector<Id> sums(carried.begin() + 1, carried.end());
       if (loops == 1) return body(carried[0], sums);
       const Id end = b().Min(b().Add(carried[0], stride), to);
@@ -73,48 +58,27 @@ std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vect
     return splat(reduction.element(retained, point, context));
   };
   if (lanes == 1) {
-    return NestedFold(combine, low, high, b().Index(1), identity, 1,
+    return NestedFold(combine, low, high, b().Index(1), identity,
                       [&](Id at, const std::vector<Id>& sums) {
                         return CombineLeaves(combine, sums, element(at, {}));
                       });
   }
-  const int64_t chunk = int64_t{lanes} * kUnitAccumulators;
-  const Id count = b().Sub(high, low);
-  const Id whole = b().Select(UnitCondition(reduction.watch),
-                              b().Sub(count, b().Mod(count, b().Index(chunk))), b().Index(0));
+  const Id width = b().Index(lanes), count = b().Sub(high, low);
+  const Id whole = b().Select(UnitCondition(reduction.watch), b().Sub(count, b().Mod(count, width)),
+                              b().Index(0));
   const Id middle = b().Add(low, whole);
   std::vector<Id> sums = identity;
   if (middle != low) {
     Context context;
     context.lanes = lanes;
     context.unit = &reduction.watch;
-    const std::vector<Id> all =
-        NestedFold(combine, low, middle, b().Index(chunk), identity, kUnitAccumulators,
-                   [&](Id at, const std::vector<Id>& carried) {
-                     std::vector<Id> next;
-                     for (int u = 0; u < kUnitAccumulators; ++u) {
-                       const std::vector<Id> own(
-                           carried.begin() + static_cast<std::ptrdiff_t>(u * leaves),
-                           carried.begin() + static_cast<std::ptrdiff_t>((u + 1) * leaves));
-                       const Id here = b().Add(at, b().Index(int64_t{u} * lanes));
-                       for (Id id : splat(CombineLeaves(combine, own, element(here, context))))
-                         next.push_back(id);
-                     }
-                     return next;
-                   });
-    std::vector<std::vector<Id>> tree;
-    for (int u = 0; u < kUnitAccumulators; ++u) {
-      tree.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(u * leaves),
-                        all.begin() + static_cast<std::ptrdiff_t>((u + 1) * leaves));
-    }
-    for (int width = kUnitAccumulators; width > 1; width /= 2) {
-      for (int u = 0; u < width / 2; ++u)
-        tree[u] = splat(CombineLeaves(combine, tree[2 * u], tree[2 * u + 1]));
-    }
-    sums = tree[0];
+    sums = NestedFold(combine, low, middle, width, identity,
+                      [&](Id at, const std::vector<Id>& carried) {
+                        return splat(CombineLeaves(combine, carried, element(at, context)));
+                      });
   }
   const std::vector<Id> rest =
-      NestedFold(combine, middle, high, b().Index(lanes), identity, 1,
+      NestedFold(combine, middle, high, b().Index(lanes), identity,
                  [&](Id at, const std::vector<Id>& carried) {
                    Context context;
                    context.lanes = lanes;
@@ -139,7 +103,7 @@ std::vector<Id> Lowerer::ReduceRowOnUnit(const Reduction& reduction,
   std::vector<Id> identity = reduction.identity(retained, {});
   for (Id& id : identity) id = b().Splat(id, reduction.lanes);
   const std::vector<Id> sums = NestedFold(
-      combine, zero, Product(outer), b().Index(1), identity, 1,
+      combine, zero, Product(outer), b().Index(1), identity,
       [&](Id at, const std::vector<Id>& carried) {
         std::vector<Id> next = CombineLeaves(
             combine, carried, FoldMembers(reduction, retained, Decode(at, outer), zero, members));
@@ -183,16 +147,16 @@ std::vector<Id> Lowerer::ReduceAllOnUnits(const Reduction& reduction) {
       const Id first = b().Mul(task[0], share);
       const Id last = b().Min(b().Add(first, share), total);
       const std::vector<Id> sums =
-          outer.empty() ? part(task[0], {})
-                        : NestedFold(combine, first, last, one, tiles, 1,
-                                     [&](Id at, const std::vector<Id>& carried) {
-                                       std::vector<Id> next = CombineLeaves(
-                                           combine, carried,
-                                           part(b().Mod(at, pieces),
-                                                Decode(b().FloorDiv(at, pieces), outer)));
-                                       for (Id& id : next) id = b().Splat(id, reduction.lanes);
-                                       return next;
-                                     });
+          outer.empty()
+              ? part(task[0], {})
+              : NestedFold(
+                    combine, first, last, one, tiles, [&](Id at, const std::vector<Id>& carried) {
+                      std::vector<Id> next = CombineLeaves(
+                          combine, carried,
+                          part(b().Mod(at, pieces), Decode(b().FloorDiv(at, pieces), outer)));
+                      for (Id& id : next) id = b().Splat(id, reduction.lanes);
+                      return next;
+                    });
       const std::vector<Id> scalars = CombineLanes(combine, sums);
       for (size_t i = 0; i < partials.size(); ++i)
         b().Store(partials[i], task[0], scalars[i], zero);
