@@ -334,8 +334,9 @@ std::vector<std::map<char, std::string>> Choices(const Call& call) {
   return choices;
 }
 
-// All ways for the first choice of dtypes, or those with INTENT_WAYS in their names; for others those of the tile interpreter and one of
-// compiled code, in turn.
+// All ways for the first choice of dtypes; for others those of the tile interpreter and one of
+// compiled code, in turn. The environment's INTENT_WAYS keeps those with that text in their names;
+// a text that no way's name has is a mistake of the caller's, not a test passed.
 std::vector<Way> WaysFor(const Section& section, size_t choice) {
   std::vector<Way> ways, compiled;
   for (const std::vector<Way>* some : {&AllWays(), &EmulatedWays()}) {
@@ -346,6 +347,7 @@ std::vector<Way> WaysFor(const Section& section, size_t choice) {
   if (choice == 0) ways.insert(ways.end(), CudaWays().begin(), CudaWays().end());
   if (const char* wanted = std::getenv("INTENT_WAYS")) {
     std::erase_if(ways, [&](const Way& way) { return way.name.find(wanted) == std::string::npos; });
+    if (choice == 0) EXPECT_FALSE(ways.empty()) << "no way here has '" << wanted << "' in its name";
   }
   return ways;
 }
