@@ -1,8 +1,8 @@
 #pragma once
 
 // Test support: the builtins of CUDA C++ that the device library uses, for this machine's compiler.
-// Functions of real numbers are the C library's. What the stand-ins need is included first: the
-// macros at the end are words that other headers spell differently.
+// Functions of real numbers are the C library's, Bessel's are of numerics. What the stand-ins need
+// is included first: the macros at the end are words that other headers spell differently.
 
 #include <cmath>
 #include <cstring>
@@ -53,15 +53,8 @@ inline float __ull2float_rz(unsigned long long x) { return TowardZero(x); }
 
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
-inline double cyl_bessel_i0(double x) {
-  x = std::fabs(x);
-  if (!(x > 500)) return std::cyl_bessel_i(0.0, x);
-  if (x > 714) return std::numeric_limits<double>::infinity();
-  // Hankel's expansion; the library throws before the format overflows.
-  const double y = 1 / (8 * x), half = std::exp(x / 2);
-  return half / std::sqrt(2 * M_PI * x) * (1 + y * (1 + y * (4.5 + y * 37.5))) * half;
-}
-inline float cyl_bessel_i0f(float x) { return static_cast<float>(cyl_bessel_i0(x)); }
+inline double cyl_bessel_i0(double x) { return intent::numerics::I0(x); }
+inline float cyl_bessel_i0f(float x) { return intent::numerics::I0(x); }
 
 #define __device__
 #define __forceinline__ inline

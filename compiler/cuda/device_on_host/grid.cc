@@ -4,6 +4,7 @@
 #include <ucontext.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,9 @@
 #include <vector>
 
 namespace emulation {
+
+thread_local int running_thread = -1;
+
 namespace {
 
 constexpr size_t kStackBytes = 128 << 10;
@@ -50,7 +54,6 @@ struct RunningBlock {
   std::vector<Fiber> fibers;
   std::vector<Warp> warps;
   Barrier barrier;
-  int running = 0;
   int64_t progress = 0;  // barriers passed, threads ended, polls
   Place scheduler;
 };
@@ -58,7 +61,7 @@ thread_local RunningBlock* block = nullptr;
 
 [[noreturn]] void Fail(const char* what) {
   std::fprintf(stderr, "emulated block %d, thread %d: %s\n", block == nullptr ? -1 : block->index,
-               block == nullptr ? -1 : block->running, what);
+               running_thread, what);
   std::abort();
 }
 
@@ -67,7 +70,7 @@ void Switch(Place* from, Place* to) {
   if (_setjmp(from->resume) == 0) _longjmp(to->resume, 1);
 }
 
-void Yield() { Switch(&block->fibers[block->running].place, &block->scheduler); }
+void Yield() { Switch(&block->fibers[running_thread].place, &block->scheduler); }
 
 void Wait(Barrier* barrier, int threads) {
   const int64_t round = barrier->round;
@@ -82,7 +85,7 @@ void Wait(Barrier* barrier, int threads) {
 
 void Enter() {
   (*block->thread)();
-  block->fibers[block->running].done = true;
+  block->fibers[running_thread].done = true;
   ++block->progress;
   Yield();
   Fail("a thread that has ended runs");
@@ -114,8 +117,8 @@ void Run(const Launch& launch, int index, char* shared, int room,
   std::memset(shared, kGarbage, room);
   for (int left = launch.threads; left > 0;) {
     const int64_t before = run.progress;
-    for (run.running = 0; run.running < launch.threads; ++run.running) {
-      Fiber& fiber = run.fibers[run.running];
+    for (running_thread = 0; running_thread < launch.threads; ++running_thread) {
+      Fiber& fiber = run.fibers[running_thread];
       if (fiber.done) continue;
       if (fiber.started) {
         Switch(&run.scheduler, &fiber.place);
@@ -130,6 +133,7 @@ void Run(const Launch& launch, int index, char* shared, int room,
     if (shared[i] != kGarbage) Fail("a write behind shared memory");
   }
   block = nullptr;
+  running_thread = -1;
 }
 
 }  // namespace
@@ -160,14 +164,14 @@ void RunBlock(int threads, int shared_bytes, const std::function<void(char*)>& t
   Run({.threads = threads, .shared_bytes = shared_bytes}, 0, shared, room, [&] { thread(shared); });
 }
 
-int Thread() { return block->running; }
 int Block() { return block->index; }
 const Launch& Grid() { return block->launch; }
 void WaitForBlock() { Wait(&block->barrier, block->launch.threads); }
 void WaitForWarp() { Wait(&block->warps[Thread() / 32].barrier, 32); }
 void LetOthersRun() {
   ++block->progress;
-  std::this_thread::yield();
+  // What it waits for needs the processor.
+  if (running_thread == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
   Yield();
 }
 char* WarpSlot(int lane) { return block->warps[Thread() / 32].slots[lane]; }

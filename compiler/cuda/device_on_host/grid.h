@@ -28,8 +28,10 @@ void RunGrid(const Launch& launch, char* (*shared)(), const std::function<void()
 // One block, on this host thread, with memory of its own.
 void RunBlock(int threads, int shared_bytes, const std::function<void(char* shared)>& thread);
 
-// Of the running thread:
-int Thread();
+// Of the running thread. Kernels ask for it all the time, so that it lies where one instruction
+// finds it.
+extern thread_local int running_thread [[gnu::tls_model("initial-exec")]];
+inline int Thread() { return running_thread; }
 inline int Lane() { return Thread() % 32; }
 int Block();
 const Launch& Grid();
