@@ -46,6 +46,7 @@ void KernelWalker::EmitOp(const Op& op) {
     case OpKind::kMemOffset:
       return Set(op, b_.CreateGEP(l_.Memory(type.dtype), operand(0), operand(1)));
     case OpKind::kMemCast:
+    case OpKind::kBounded:
       return Set(op, operand(0));
     case OpKind::kLoad:
     case OpKind::kStore:

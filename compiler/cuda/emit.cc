@@ -46,7 +46,8 @@ std::string Emitter::Kernel() {
                                   ") ", entry_, "(const __grid_constant__ Arguments args) {\n",
                                   "  bool failed = false;  // a guard of this thread\n");
   if (warp_exchange_ > 0) {
-    exchange_bytes_ = std::max(exchange_bytes_, warp_exchange_ * (kBlockThreads / tile::kWarpThreads));
+    exchange_bytes_ =
+        std::max(exchange_bytes_, warp_exchange_ * (kBlockThreads / tile::kWarpThreads));
     absl::StrAppend(&text, "  constexpr int warp_exchange = ", warp_exchange_, ";\n");
   }
   if (exchange_bytes_ > 0)
@@ -178,6 +179,7 @@ void Emitter::EmitOp(const Op& op) {
     case OpKind::kCast:
     case OpKind::kSaturatingCast:
     case OpKind::kBitcast:
+    case OpKind::kBounded:
       return EmitElementwise(op);
     case OpKind::kAlloc:
       return EmitAlloc(op);

@@ -10,6 +10,7 @@
 #include "compiler/cuda/nvrtc_fixture.h"
 #include "compiler/ir/parse.h"
 #include "compiler/lower/lower.h"
+#include "compiler/runtime/launch_program.h"
 #include "compiler/specialize/specialize.h"
 #include "compiler/tile/print.h"
 #include "compiler/tile/verify_tile.h"
@@ -73,6 +74,86 @@ TEST(EmitCuda, AChainIsOneGridOfTasksAndWaitsOnlyIfViewsOverlap) {
   EXPECT_FALSE(source.variants[1].has_guard());
   EXPECT_TRUE(source.variants[1].cooperative());
   EXPECT_TRUE(source.variants[1].has_scratch_bytes());
+}
+
+// A task's scratch memory where the first view has `extent` elements.
+int64_t BlockScratch(const Variant& variant, int64_t extent) {
+  EXPECT_TRUE(variant.has_block_scratch_bytes());
+  const auto bytes = Evaluate(variant.block_scratch_bytes(),
+                              [&](const compile::v1::Instruction&) { return extent; });
+  EXPECT_TRUE(bytes.has_value());
+  return bytes.value_or(-1);
+}
+
+TEST(EmitCuda, ASubregionThatDataCutTakesNoMoreMemoryThanItsDomain) {
+  const CudaSource source = ExpectCompiles(R"(
+kernel (%0: view<in, f32, [s0]>, %1: view<in, index, [2]>, %2: view<inout, f32, [s0]>) {
+  %zero = constant 0 : index
+  %one = constant 1 : index
+  %n = dim %0 axis 0 : index
+  %members = domain %zero, %n, %one : domain<[s0]>
+  %once = domain %zero, %one, %one : domain<[1]>
+  parallel %i = %once {
+    %b = view_load %1 [0] : index
+    %e = view_load %1 [1] : index
+    %own = subregion %members [%b:%e] : domain<[%e - %b]>
+    %x = view_load %0 [region %own] : tensor<f32, [%e - %b]>
+    %roots = unary sqrt %x : tensor<f32, [%e - %b]>
+    %pairs = join %roots, %x : tensor<f32, [%e - %b, 2]>
+    %flat = reshape %pairs : tensor<f32, [2*%e - 2*%b]>
+    %z = constant 0.0 : f32
+    %sum = reduce %flat, %z axes [0] combine add : f32
+    %sums = broadcast %sum : tensor<f32, [2*%e - 2*%b]>
+    %y = binary mul %flat, %sums : tensor<f32, [2*%e - 2*%b]>
+    %t = reduce %y, %z axes [0] combine add : f32
+    view_store %2 [0] = %t
+    yield
+  }
+  return
+}
+)");
+  ASSERT_FALSE(source.variants.empty());
+  const Variant& variant = source.variants.back();
+  const int64_t none = BlockScratch(variant, 0), all = BlockScratch(variant, 1000);
+  EXPECT_GE(all, 1000 * 2 * 4);
+  EXPECT_EQ((all - none) % (1000 * 4), 0);
+  EXPECT_LE(all - none, 1000 * 4 * 4);
+}
+
+TEST(EmitCuda, AnExtentThatNothingBoundsWhereMemoryIsTakenIsRefused) {
+  // The subregion of the other arm says nothing of this one.
+  const auto source = Emit(R"(
+kernel (%0: view<in, f32, [s0]>, %1: view<in, index, [2]>, %2: view<inout, f32, [s0]>) {
+  %zero = constant 0 : index
+  %one = constant 1 : index
+  %n = dim %0 axis 0 : index
+  %members = domain %zero, %n, %one : domain<[s0]>
+  %once = domain %zero, %one, %one : domain<[1]>
+  parallel %i = %once {
+    %b = view_load %1 [0] : index
+    %e = view_load %1 [1] : index
+    %z = constant 0.0 : f32
+    %ordered = compare le %b, %e : bool
+    if %ordered {
+      %own = subregion %members [%b:%e] : domain<[%e - %b]>
+      %x = view_load %0 [region %own] : tensor<f32, [%e - %b]>
+      view_store %2 [region %own] = %x
+      yield
+    } else {
+      %zeros = full %z : tensor<f32, [%e - %b]>
+      %sums = scan %zeros, %z axis 0 inclusive combine add : tensor<f32, [%e - %b]>
+      %t = reduce %sums, %z axes [0] combine add : f32
+      view_store %2 [0] = %t
+      yield
+    }
+    yield
+  }
+  return
+}
+)");
+  ASSERT_FALSE(source.ok());
+  EXPECT_TRUE(absl::IsUnimplemented(source.status())) << source.status();
+  EXPECT_THAT(std::string(source.status().message()), HasSubstr("operation 16 depends on data"));
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ void Emitter::EmitElementwise(const Op& op) {
     NoteType(type(id).dtype);
   }
   NoteType(type(result).dtype);
-  if (op.kind == OpKind::kSplat) {
+  if (op.kind == OpKind::kSplat || op.kind == OpKind::kBounded) {
     inlined_[result] = Value(op.operands[0]);
     return;
   }

@@ -308,6 +308,10 @@ LaunchBounds::Range LaunchBounds::OfDefinition(const Op& op, Id id) {
     }
     case OpKind::kBinary:
       return OfBinary(op);
+    case OpKind::kBounded: {
+      const LaunchExpression known = Upper(op.operands[0]);
+      return {LaunchConstant(0), known != nullptr ? known : Upper(op.operands[1])};
+    }
     default:
       return {};
   }

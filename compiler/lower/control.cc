@@ -30,15 +30,15 @@ Binding Lowerer::Unflatten(const Type& type, const std::vector<Binding>& leaves,
   return Binding::Product(std::move(fields));
 }
 
-std::vector<Lowerer::Slot> Lowerer::MakeSlots(const std::vector<Type>& types, bool two) {
+std::vector<Lowerer::Slot> Lowerer::MakeSlots(const std::vector<Type>& types, int memories) {
   std::vector<Slot> slots;
   for (const Type& type : types) {
     Slot slot;
     slot.type = type;
     if (type.IsTensor()) {
       slot.extents = ExtentIds(type.shape());
-      slot.current = b().Alloc(type.dtype(), Count(slot.extents));
-      if (two) slot.other = b().Alloc(type.dtype(), Count(slot.extents));
+      if (memories > 0) slot.current = b().Alloc(type.dtype(), Count(slot.extents));
+      if (memories > 1) slot.other = b().Alloc(type.dtype(), Count(slot.extents));
     }
     slots.push_back(std::move(slot));
   }
@@ -56,19 +56,34 @@ void Lowerer::FillSlot(const Slot& slot, const Binding& value, Id memory) {
 }
 
 void Lowerer::LowerIf(const Op& op) {
-  const std::vector<Type> types = FlatTypes(ResultType(op));
-  const std::vector<Slot> slots = MakeSlots(types, false);
+  std::vector<Slot> slots = MakeSlots(FlatTypes(ResultType(op)), /*memories=*/0);
+  // Memory whose size only an arm can bound is made there.
+  std::vector<bool> made_in_arm;
+  for (Slot& slot : slots) {
+    bool unbounded = false;
+    if (slot.type.IsTensor()) {
+      for (const Extent& extent : slot.type.shape()) unbounded |= OnUnits() && !IsBounded(extent);
+      if (!unbounded) slot.current = b().Alloc(slot.type.dtype(), Count(slot.extents));
+    }
+    made_in_arm.push_back(unbounded);
+  }
   const auto arm = [&](const Block& block) {
     LowerBlock(block);
     std::vector<Binding> leaves;
     for (ValueId operand : Terminator(block).operands) Of(operand).Leaves(&leaves);
     std::vector<Id> yields;
     for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].type.IsTensor()) {
-        FillSlot(slots[i], leaves[i], slots[i].current);
-      } else {
+      const Slot& slot = slots[i];
+      if (!slot.type.IsTensor()) {
         yields.push_back(Eval(leaves[i], {}, {}));
+        continue;
       }
+      Id memory = slot.current;
+      if (made_in_arm[i]) {
+        memory = b().Alloc(slot.type.dtype(), Count(ExtentIds(slot.type.shape())));
+        yields.push_back(memory);
+      }
+      FillSlot(slot, leaves[i], memory);
     }
     return yields;
   };
@@ -76,11 +91,12 @@ void Lowerer::LowerIf(const Op& op) {
       Scalar(op.operands[0]), [&] { return arm(*op.regions[0]); },
       [&] { return arm(*op.regions[1]); });
   std::vector<Binding> leaves;
-  size_t scalar = 0;
-  for (const Slot& slot : slots) {
-    leaves.push_back(SlotBinding(slot, slot.type.IsTensor() ? slot.current : results[scalar++]));
-  }
   size_t next = 0;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const bool yielded = !slots[i].type.IsTensor() || made_in_arm[i];
+    leaves.push_back(SlotBinding(slots[i], yielded ? results[next++] : slots[i].current));
+  }
+  next = 0;
   Bind(op.result, Unflatten(ResultType(op), leaves, &next));
 }
 
@@ -211,7 +227,7 @@ void Lowerer::LowerFor(const Op& op) {
     Of(op.operands[i]).Leaves(&inits);
     for (Type& type : FlatTypes(TypeOf(op.operands[i]))) types.push_back(type);
   }
-  const std::vector<Slot> slots = MakeSlots(types, true);
+  const std::vector<Slot> slots = MakeSlots(types, /*memories=*/2);
   const std::vector<Id> results =
       b().For(b().Index(0), PointCount(domain), b().Index(1), EnterSlots(slots, inits),
               [&](const std::vector<Id>& arguments) {
@@ -235,7 +251,7 @@ void Lowerer::LowerWhile(const Op& op) {
     Of(operand).Leaves(&inits);
     for (Type& type : FlatTypes(TypeOf(operand))) types.push_back(type);
   }
-  const std::vector<Slot> slots = MakeSlots(types, true);
+  const std::vector<Slot> slots = MakeSlots(types, /*memories=*/2);
   const std::vector<Id> results = b().While(
       EnterSlots(slots, inits),
       [&](const std::vector<Id>& ids) {

@@ -80,54 +80,6 @@ void Lowerer::BindParameters() {
   }
 }
 
-Id Lowerer::ExtentId(const Extent& extent) {
-  INTENT_CHECK(extent.valid()) << "an invalid extent passed the verifier";
-  Id sum = b().Index(0);
-  for (const Extent::Term& term : extent.Terms()) {
-    Id product = b().Index(term.coefficient);
-    for (const Extent::Factor& factor : term.factors) {
-      const ExtentAtom& atom = *factor.atom;
-      Id value = kNoId;
-      switch (atom.kind) {
-        case AtomKind::kSymbol:
-          value = symbols_[atom.index];
-          break;
-        case AtomKind::kValue:
-          value = Of(atom.index).scalar;
-          break;
-        case AtomKind::kConstexpr:
-          break;
-        case AtomKind::kFloorDiv:
-          value = b().FloorDiv(ExtentId(*atom.lhs), ExtentId(*atom.rhs));
-          break;
-        case AtomKind::kMod:
-          value = b().Mod(ExtentId(*atom.lhs), ExtentId(*atom.rhs));
-          break;
-        case AtomKind::kCeilDiv:
-          value = b().Sub(b().Index(0), b().FloorDiv(b().Sub(b().Index(0), ExtentId(*atom.lhs)),
-                                                     ExtentId(*atom.rhs)));
-          break;
-        case AtomKind::kMin:
-          value = b().Min(ExtentId(*atom.lhs), ExtentId(*atom.rhs));
-          break;
-        case AtomKind::kMax:
-          value = b().Max(ExtentId(*atom.lhs), ExtentId(*atom.rhs));
-          break;
-      }
-      INTENT_CHECK(value != kNoId) << "an unbound extent: " << extent.ToString();
-      for (int i = 0; i < factor.power; ++i) product = b().Mul(product, value);
-    }
-    sum = b().Add(sum, product);
-  }
-  return sum;
-}
-
-std::vector<Id> Lowerer::ExtentIds(const std::vector<Extent>& shape) {
-  std::vector<Id> ids;
-  for (const Extent& extent : shape) ids.push_back(ExtentId(extent));
-  return ids;
-}
-
 void Lowerer::Report(const Op& op, ReportTopic topic, const std::string& text) {
   report_.push_back({topic, op.ordinal, plan::Label(op) + ": " + text});
 }
@@ -149,37 +101,6 @@ void Lowerer::Alone(const std::function<void()>& body) {
 }
 
 Id Lowerer::ZeroOf(DType dtype) { return b().Const({dtype, 0}); }
-
-Id Lowerer::Product(const std::vector<Id>& factors) {
-  Id product = b().Index(1);
-  for (Id factor : factors) product = b().Mul(product, factor);
-  return product;
-}
-
-Id Lowerer::Count(const std::vector<Id>& factors) {
-  const Id most = b().Index(kMostElements);
-  Id count = b().Index(1);
-  for (Id factor : factors) {
-    if (b().ConstantOf(count) != nullptr && b().ConstantOf(count)->bits == 1) {
-      count = factor;
-      continue;
-    }
-    factor = b().Min(factor, most);
-    const Id room = b().FloorDiv(most, b().Max(factor, b().Index(1)));
-    count = b().Mul(b().Min(count, room), factor);
-  }
-  return count;
-}
-
-std::vector<Id> Lowerer::DenseStrides(const std::vector<Id>& extents) {
-  std::vector<Id> strides(extents.size());
-  Id stride = b().Index(1);
-  for (size_t axis = extents.size(); axis-- > 0;) {
-    strides[axis] = stride;
-    if (axis > 0) stride = b().Mul(stride, extents[axis]);
-  }
-  return strides;
-}
 
 TensorPtr Lowerer::NewLazy(const Op& op, std::vector<Binding> operands) {
   auto tensor = std::make_shared<Tensor>();
@@ -425,7 +346,7 @@ void Lowerer::LowerPure(const Op& op) {
       b().Guard(b().LessEqual(start, stop), start, stop, INTENT_BAD_STEP, -1, -1);
       b().Guard(b().LessEqual(stop, end), stop, end, INTENT_BAD_STEP, -1, -1);
       axis.begin = start;
-      axis.extent = ExtentId(type.shape()[0]);
+      axis.extent = BoundExtent(type.shape()[0], ExtentId(type.shape()[0]), axis.extent);
       axis.value = op.result;
       Binding binding;
       binding.kind = Binding::Kind::kDomain;

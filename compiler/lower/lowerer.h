@@ -57,8 +57,6 @@ class Lowerer {
   void Bind(ValueId value, Binding binding) { bindings_[value] = std::move(binding); }
   const Type& TypeOf(ValueId value) const { return function_.type(value); }
   const Type& ResultType(const Op& op) const { return function_.type(op.result); }
-  Id ExtentId(const Extent& extent);
-  std::vector<Id> ExtentIds(const std::vector<Extent>& shape);
   Id Scalar(ValueId value);  // the tile value of a scalar (or of a rank-0 tensor's element)
   void Report(const Op& op, const std::string& text) { Report(op, ReportTopic::kLoops, text); }
   void Report(const Op& op, ReportTopic topic, const std::string& text);
@@ -72,12 +70,6 @@ class Lowerer {
       std::vector<std::vector<int>> follows,
       std::function<Id(const std::vector<Coord>& coords, const Context& context)> element);
   TensorPtr AllocateDense(DType dtype, const std::vector<Id>& extents);
-  std::vector<Id> DenseStrides(const std::vector<Id>& extents);
-  Id Product(const std::vector<Id>& factors);
-  // A product that memory depends on: exact up to half of kMostElements, beyond that some number
-  // above it. Plain products wrap, and a wrapped one would make a small allocation.
-  static constexpr int64_t kMostElements = int64_t{1} << 50;
-  Id Count(const std::vector<Id>& factors);
   Id ZeroOf(DType dtype);
 
   // Between stages: what the lanes of a unit wrote is read by others, or overwritten.
@@ -86,6 +78,30 @@ class Lowerer {
   // each of which would be a phase of the whole grid.
   void Alone(const std::function<void()>& body);
   bool OnUnits() const { return options_.block_threads > 0; }
+
+  // --- extents.cc.
+  Id ExtentId(const Extent& extent);
+  std::vector<Id> ExtentIds(const std::vector<Extent>& shape);
+  // `exact` as what it is from here on: guards in the open block have shown that the extent lies
+  // from 0 to `most`.
+  Id BoundExtent(const Extent& extent, Id exact, Id most);
+  // Whether no value in it is without bound; loop coordinates count as if they were.
+  bool IsBounded(const Extent& extent) const;
+  struct BoundedExtent {
+    Extent extent;
+    ValueId value = kNoValue;       // that stands for it, beyond those of the function
+    ValueId solved_for = kNoValue;  // a value of the function that equals `solution`
+    Extent solution;
+  };
+  bool InScope(const BoundedExtent& known) const;
+  // As little as can be of values that bounded extents follow from.
+  Extent ReplaceBounded(const Extent& extent) const;
+  std::vector<Id> DenseStrides(const std::vector<Id>& extents);
+  Id Product(const std::vector<Id>& factors);
+  // A product that memory depends on: exact up to half of kMostElements, beyond that some number
+  // above it. Plain products wrap, and a wrapped one would make a small allocation.
+  static constexpr int64_t kMostElements = int64_t{1} << 50;
+  Id Count(const std::vector<Id>& factors);
 
   // --- eval.cc: elements of lazy tensors.
   Id Eval(const Binding& binding, const std::vector<Coord>& coords, const Context& context);
@@ -360,7 +376,8 @@ class Lowerer {
     Id current = kNoId;       // memory that holds the value
     Id other = kNoId;         // memory for the next value
   };
-  std::vector<Slot> MakeSlots(const std::vector<Type>& types, bool two);
+  // With `current` if `memories` is above 0, and `other` if it is above 1.
+  std::vector<Slot> MakeSlots(const std::vector<Type>& types, int memories);
   Binding SlotBinding(const Slot& slot, Id memory_or_scalar);
   void FillSlot(const Slot& slot, const Binding& value, Id memory);
   std::vector<Id> EnterSlots(const std::vector<Slot>& slots, const std::vector<Binding>& inits);
@@ -402,8 +419,10 @@ class Lowerer {
   tile::TileBuilder& b() { return *builder_; }
 
   std::unordered_map<ValueId, Binding> bindings_;
-  std::vector<Id> symbols_;                                  // by shape symbol
-  std::vector<const Parameter*> view_params_;                // by view position
+  std::vector<Id> symbols_;                    // by shape symbol
+  std::vector<BoundedExtent> bounded_;         // of open blocks, and some of closed ones
+  uint32_t bounded_count_ = 0;                 // ever
+  std::vector<const Parameter*> view_params_;  // by view position
   std::set<std::tuple<ValueId, ValueId, int64_t>> assumed_;  // index, resource, axis
   std::vector<std::pair<ValueId, TensorPtr>>
       pending_;               // lazy tensors of the open blocks that read memory

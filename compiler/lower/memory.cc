@@ -103,6 +103,8 @@ void Lowerer::GuardWindows(const Relation& access) {
     if (kind == IndexTermKind::kRegion && access.valid == kNoValue) {
       const DomainAxis& domain = access.operands[i][0].domain[0];
       GuardRegion(access, i, domain.begin, domain.step, domain.extent, {});
+      BoundExtent(TypeOf(access.values[i][0]).shape()[0], domain.extent,
+                  ExtentId(access.source_type.shape()[access.SourceAxis(i)]));
     } else if (kind == IndexTermKind::kSlice && options_.bounds == Bounds::kGuard) {
       const OrdinalScope scope(&b(), access.op->ordinal);
       const Id start = Eval(access.operands[i][0], {}, {});
@@ -243,7 +245,8 @@ TensorPtr Lowerer::AffineWindow(const Relation& access) {
         const DomainAxis& domain = access.operands[i][0].domain[0];
         GuardRegion(access, i, domain.begin, domain.step, domain.extent, context);
         offset = b().Add(offset, b().Mul(domain.begin, source_strides[axis]));
-        extents.push_back(domain.extent);
+        extents.push_back(BoundExtent(TypeOf(access.values[i][0]).shape()[0], domain.extent,
+                                      source_extents[axis]));
         strides.push_back(b().Mul(domain.step, source_strides[axis]));
         break;
       }
@@ -262,7 +265,9 @@ TensorPtr Lowerer::AffineWindow(const Relation& access) {
                     access.parameter, place);
         }
         offset = b().Add(offset, b().Mul(start, source_strides[axis]));
-        extents.push_back(b().Sub(stop, start));
+        extents.push_back(BoundExtent(
+            ranges_.ExtentOf(access.values[i][1]) - ranges_.ExtentOf(access.values[i][0]),
+            b().Sub(stop, start), limit));
         strides.push_back(source_strides[axis]);
         break;
       }

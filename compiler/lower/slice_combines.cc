@@ -123,7 +123,7 @@ void Lowerer::ScanSlices(const Op& op) {
   const Block& region = *op.regions[0];
   const Type& schema = TypeOf(op.operands[1]);
   const CombineBody combine = CombineBy(region, schema, std::move(captures));
-  const std::vector<Slot> slots = MakeSlots(FlatTypes(schema), true);
+  const std::vector<Slot> slots = MakeSlots(FlatTypes(schema), /*memories=*/2);
   const Id count = leaves[0].tensor->extents[axis];
   b().For(b().Index(0), count, b().Index(1), EnterSlots(slots, identity),
           [&](const std::vector<Id>& arguments) {

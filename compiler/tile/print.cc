@@ -142,6 +142,7 @@ class Printer {
       case OpKind::kCast:
       case OpKind::kSaturatingCast:
       case OpKind::kBitcast:
+      case OpKind::kBounded:
       case OpKind::kReduceLanes:
       case OpKind::kWhile:
       case OpKind::kIf:

@@ -383,6 +383,11 @@ Id TileBuilder::Bitcast(Id x, DType dtype) {
   return Pure(OpKind::kBitcast, {x}, Type::Tile(dtype, lanes(x)));
 }
 
+Id TileBuilder::Bounded(Id extent, Id most) {
+  if (IndexConstant(extent) || extent == most) return extent;
+  return Pure(OpKind::kBounded, {extent, most}, type(extent));
+}
+
 Id TileBuilder::Shuffle(Id tile, std::vector<int32_t> order) {
   const Type result = Type::Tile(type(tile).dtype, static_cast<int32_t>(order.size()));
   return Pure(OpKind::kShuffle, {tile}, result, [&](Op* op) { op->lanes = order; });

@@ -83,6 +83,7 @@ class TileBuilder {
   Id Cast(Id x, DType dtype);
   Id SaturatingCast(Id x, DType dtype);
   Id Bitcast(Id x, DType dtype);
+  Id Bounded(Id extent, Id most);
 
   Id Add(Id a, Id b) { return Binary(BinaryKind::kAdd, a, b); }
   Id Sub(Id a, Id b) { return Binary(BinaryKind::kSub, a, b); }

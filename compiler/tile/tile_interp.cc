@@ -132,6 +132,16 @@ class Interpreter {
     SetResults(op, carries);
   }
 
+  // What an arm allocates lives on behind it.
+  void RunIf(const Op& op, Scratch* scratch) {
+    const Block& arm = *op.regions[BoolIn(op, 0) ? 0 : 1];
+    RunBlock(arm, scratch);
+    if (!Running()) return;
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      values_[op.results[i]] = values_[arm.ops.back()->operands[i]];
+    }
+  }
+
   void RunWhile(const Op& op) {
     std::vector<Value> carries;
     for (size_t i = 0; i < op.operands.size(); ++i) carries.push_back(In(op, i));
@@ -327,6 +337,7 @@ class Interpreter {
       case OpKind::kAtomicCas:
         return RunAtomic(op);
       case OpKind::kSplat:
+      case OpKind::kBounded:
         return SetLanes(op, [&](size_t) { return In(op, 0).lanes[0]; });
       case OpKind::kIota:
         return SetLanes(op, [&](size_t i) { return MakeIndex(static_cast<int64_t>(i)); });
@@ -372,7 +383,7 @@ class Interpreter {
       case OpKind::kWhile:
         return RunWhile(op);
       case OpKind::kIf:
-        return SetResults(op, RunBody(*op.regions[BoolIn(op, 0) ? 0 : 1], {}));
+        return RunIf(op, scratch);
       case OpKind::kParallel:
         return RunParallel(op);
       case OpKind::kYield:

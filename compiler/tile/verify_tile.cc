@@ -380,6 +380,13 @@ class Verifier {
       case OpKind::kAtomicRmw:
       case OpKind::kAtomicCas:
         return CheckAtomic(op);
+      case OpKind::kBounded:
+        Shape(op, 2, 2, 1);
+        if (ok()) {
+          Require(IsIndexScalar(In(op, 0)) && IsIndexScalar(In(op, 1)) && IsIndexScalar(Out(op)),
+                  op, "index, index -> index");
+        }
+        return;
       case OpKind::kSplat:
       case OpKind::kUnary:
       case OpKind::kBinary:
