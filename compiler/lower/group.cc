@@ -182,7 +182,8 @@ Id Lowerer::IsTurned(const Tensor& leaf) {
                  b().Equal(leaf.strides[0], b().Index(1)));
 }
 
-// Copies the leaf's rows into contiguous memory if they are not, and lets it read them there.
+// Copies the leaf's rows into contiguous memory if they are not, and lets it read them there. Only
+// stages do, and each begins with a fence.
 void Lowerer::StageRows(const TensorPtr& leaf, Id block, const Window& rows) {
   const auto original = std::make_shared<Tensor>(*leaf);
   original->serial = ++serials_;
@@ -229,7 +230,6 @@ void Lowerer::StageRows(const TensorPtr& leaf, Id block, const Window& rows) {
           StoreStage(Binding::OfTensor(original), leaf->extents, shifted, dense, rows, false);
           return std::vector<Id>{};
         });
-    Fence();
   });
   leaf->base = b().Select(scattered, shifted, original->base);
   for (size_t axis = 0; axis < dense.size(); ++axis) {

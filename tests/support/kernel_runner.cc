@@ -205,11 +205,12 @@ const std::vector<Way>& AllWays() {
     unfused.name += ", everything in memory";
     unfused.lowering.materialize_all = true;
     ways.push_back(unfused);
-    ways.push_back(UnitsWay());
-    ways.push_back(UnitsWay());
-    ways.back().name += ", short rows";
-    ways.back().lowering.short_rows = true;
-    ways.push_back(FencesWay());
+    for (const Way& units : {UnitsWay(), FencesWay()}) {
+      ways.push_back(units);
+      ways.push_back(units);
+      ways.back().name += ", short rows";
+      ways.back().lowering.short_rows = true;
+    }
     const std::vector<std::string> targets = cpu::RunnableTargets();
     // Compiling is what takes time: each level of optimisation once, each target at its best.
     ways.push_back(CompiledWay(targets.front(), 0, 1));

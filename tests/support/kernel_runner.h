@@ -67,10 +67,10 @@ struct Way {
   bool check_fences = false;  // of the tile interpreter: a missing fence fails the run
 };
 
-// The tile interpreter on the plain lowering, at every vector width and for units of threads, once
-// with a check of their fences (compiler/tile/fence_check.h), then compiled code for
-// every level of this host, the lowest also unoptimised and the highest also quickly compiled and
-// threaded.
+// The tile interpreter on the plain lowering, at every vector width and for units of threads, with
+// long rows and with short ones, once more with a check of their fences
+// (compiler/tile/fence_check.h), then compiled code for every level of this host, the lowest also
+// unoptimised and the highest also quickly compiled and threaded.
 const std::vector<Way>& AllWays();
 // Compiled code for AArch64, where an emulator runs it (emulator.h): slower than all the others.
 const std::vector<Way>& EmulatedWays();
