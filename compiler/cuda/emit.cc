@@ -356,12 +356,13 @@ int OperationsOf(const Module& module) {
 
 }  // namespace
 
-// Rows are what is reduced, and of small kernels.
+// Rows are what is reduced or scanned, and of small kernels.
 bool HasShortRows(const Module& module, const lower::Lowered& lowered) {
-  bool reduces = false;
-  ForEachOp(module.kernel_function().body,
-            [&](const intent::Op& op) { reduces |= op.kind == intent::OpKind::kReduce; });
-  return reduces && !lowered.row_extents.empty() && OperationsOf(module) <= kWideProgram;
+  bool has_rows = false;
+  ForEachOp(module.kernel_function().body, [&](const intent::Op& op) {
+    has_rows |= op.kind == intent::OpKind::kReduce || op.kind == intent::OpKind::kScan;
+  });
+  return has_rows && !lowered.row_extents.empty() && OperationsOf(module) <= kWideProgram;
 }
 
 lower::LowerOptions Lowering(const Module& module) {

@@ -318,6 +318,21 @@ class Lowerer {
   Leaves ReduceLeaves(const Op& op, const Leaves& leaves, const Leaves& identities);
   void LowerReduce(const Op& op);
   Leaves ScanLeaves(const Op& op, const Leaves& leaves, const Leaves& identities);
+  // --- unit_scan.cc: prefixes along the last axis, a unit's lanes along it.
+  struct UnitScan {
+    const Combine& combine;
+    const Leaves& leaves;
+    const std::vector<TensorPtr>& outputs;
+    const std::vector<Id>& watch;
+    int32_t lanes;
+    bool inclusive, reverse;
+    std::vector<Id> identity;  // tiles
+  };
+  std::vector<Id> ScanSlice(const UnitScan& scan, const std::vector<Coord>& row, Id at,
+                            const std::vector<Id>& before, const std::vector<Id>& sums,
+                            const Context& context);
+  void ScanRowOnUnit(const UnitScan& scan, const std::vector<Coord>& row,
+                     const std::vector<Id>& identity);
   void LowerScan(const Op& op);
 
   // --- slice_combines.cc: combines that are more than arithmetic on scalars.

@@ -43,12 +43,14 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
   const int axis = static_cast<int>(attr.axis.value);
   const bool inclusive = attr.inclusive.value != 0, reverse = attr.reverse.value != 0;
   const bool across = axis != rank - 1 && combine.elementwise;
+  const bool along = axis == rank - 1 && combine.elementwise && OnUnits();
   std::vector<DType> all = dtypes;
   int budget = 64;
   for (const Binding& leaf : leaves) CollectDTypes(leaf, &all, &budget);
-  const int32_t lanes = across ? LanesFor(all, extents.back()) : 1;
+  const int32_t width = across || along ? LanesFor(all, extents.back()) : 1;
+  const int32_t lanes = across ? width : 1;
   std::vector<Id> watch;
-  if (lanes > 1) {
+  if (width > 1) {
     for (const Binding& leaf : leaves) WatchStrides(leaf, StageCoords(rank, rank - 1), &watch);
   }
   std::vector<TensorPtr> outputs;
@@ -77,6 +79,13 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
     std::vector<Id> identity;
     for (const Binding& leaf : identities) {
       identity.push_back(b().Splat(Eval(leaf, retained, context), context.lanes));
+    }
+    if (along && width > 1) {
+      std::vector<Id> tiles;
+      for (Id id : identity) tiles.push_back(b().Splat(id, width));
+      ScanRowOnUnit({combine, leaves, outputs, watch, width, inclusive, reverse, std::move(tiles)},
+                    retained, identity);
+      return;
     }
     // One member: its prefix is `before` (exclusive) or `before` with it (inclusive).
     const auto step = [&](Id position, const std::vector<Id>& before,
@@ -138,10 +147,10 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
                  prefix);
     Fence();
   };
-  Report(op, std::to_string(lanes) + " lanes across prefixes" + (layered ? ", in layers" : "") +
-                 (others.empty() ? "" : Tasks()));
+  Report(op, std::to_string(width) + (along ? " lanes along prefixes" : " lanes across prefixes") +
+                 (layered ? ", in layers" : "") + (others.empty() ? "" : Tasks()));
   if (others.empty()) {
-    stage({});
+    along ? Alone([&] { stage({}); }) : stage({});
     return results;
   }
   std::vector<Id> work(others.begin() + 1, others.end());
