@@ -33,6 +33,7 @@ bool Unrolls(const Block& block) {
       case OpKind::kWhile:
       case OpKind::kIf:
       case OpKind::kParallel:
+      case OpKind::kContract:
       case OpKind::kGuard:
       case OpKind::kFence:
       case OpKind::kAlloc:

@@ -21,7 +21,7 @@ namespace {
 using compile::v1::Variant;
 using testing::HasSubstr;
 
-absl::StatusOr<CudaSource> Emit(const std::string& kernel) {
+absl::StatusOr<CudaSource> Emit(const std::string& kernel, const std::string& architecture) {
   const ParsedModule parsed = ParseModule(kernel);
   EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : ToString(parsed.diagnostics[0])) << kernel;
   if (!parsed.ok()) return absl::InvalidArgumentError("does not parse");
@@ -32,6 +32,7 @@ absl::StatusOr<CudaSource> Emit(const std::string& kernel) {
   const absl::Status verified = tile::VerifyTile(*lowered.program);
   EXPECT_TRUE(verified.ok()) << verified;
   EmitOptions options;
+  options.architecture = architecture;
   const Function& function = parsed.module->kernel_function();
   for (uint32_t i = 0; i < function.parameters.size(); ++i) {
     (function.parameters[i].type.IsView() ? options.view_parameters : options.scalar_parameters)
@@ -40,14 +41,14 @@ absl::StatusOr<CudaSource> Emit(const std::string& kernel) {
   return EmitCuda(*lowered.program, options);
 }
 
-CudaSource ExpectCompiles(const std::string& kernel) {
-  const auto source = Emit(kernel);
+CudaSource ExpectCompiles(const std::string& kernel, const std::string& architecture = "sm_80") {
+  const auto source = Emit(kernel, architecture);
   EXPECT_TRUE(source.ok()) << source.status();
   if (!source.ok()) return {};
   const Nvrtc* nvrtc = NvrtcForTests();
   if (nvrtc == nullptr) return *source;
-  const auto result =
-      nvrtc->Compile({.source = source->text, .headers = DeviceLibrary(), .architecture = "sm_80"});
+  const auto result = nvrtc->Compile(
+      {.source = source->text, .headers = DeviceLibrary(), .architecture = architecture});
   EXPECT_TRUE(result.ok()) << result.status() << "\n" << source->text;
   return *source;
 }
@@ -73,6 +74,50 @@ TEST(EmitCuda, AChainIsOneGridOfTasksAndWaitsOnlyIfViewsOverlap) {
   EXPECT_FALSE(source.variants[1].has_guard());
   EXPECT_TRUE(source.variants[1].cooperative());
   EXPECT_TRUE(source.variants[1].has_scratch_bytes());
+}
+
+// A product of matrices whose elements are of `dtype`, with sums of `sum`; `left` computes the left
+// operand from %x.
+std::string Product(const std::string& dtype, const std::string& sum,
+                    const std::string& left = "") {
+  const std::string l = left.empty() ? "%x" : "%l";
+  return "kernel (%0: view<in, " + dtype + ", [s0, s1]>, %1: view<in, " + dtype +
+         ", [s1, s2]>, %2: view<out, " + sum + ", [s0, s2]>) {\n" +
+         "  %x = view_load %0 [:, :] : tensor<" + dtype + ", [s0, s1]>\n" +
+         "  %y = view_load %1 [:, :] : tensor<" + dtype + ", [s1, s2]>\n" + left +
+         "  %z = contract " + l + ", %y reduce [(1, 0)] : tensor<" + sum + ", [s0, s2]>\n" +
+         "  view_store %2 [:, :] = %z\n  return\n}\n";
+}
+
+TEST(EmitCuda, AMatrixProductTakesTheTargetsMatrixInstructions) {
+  const struct {
+    const char *dtype, *sum, *architecture, *config;
+  } kCases[] = {
+      {"bf16", "f32", "sm_90a", "WarpgroupCores<bf16, bf16, float, "},
+      {"bf16", "f32", "sm_80", "TensorCores<bf16, bf16, float, "},
+      {"f16", "f32", "sm_90a", "WarpgroupCores<f16, f16, float, "},
+      {"i8", "i32", "sm_90a", "WarpgroupCores<i8, i8, i32, "},
+      {"f64", "f64", "sm_80", "DoubleCores<"},
+      {"f32", "f32", "sm_90a", "ScalarCores<float, "},
+      {"i64", "i64", "sm_80", "ScalarCores<i64, "},
+      {"f16", "f64", "sm_80", "DoubleCores<"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.config);
+    const CudaSource source = ExpectCompiles(Product(c.dtype, c.sum), c.architecture);
+    EXPECT_THAT(source.text, HasSubstr(c.config));
+    ASSERT_FALSE(source.variants.empty());
+    for (const Variant& variant : source.variants) EXPECT_TRUE(variant.has_shared_bytes());
+  }
+}
+
+TEST(EmitCuda, ElementsInMemoryAreDirectOperandsAndOthersAreComputed) {
+  const CudaSource direct = ExpectCompiles(Product("bf16", "f32"), "sm_90a");
+  EXPECT_THAT(direct.text, HasSubstr("const Direct<bf16, Axis::kInner> left"));
+  EXPECT_THAT(direct.text, HasSubstr("const Direct<bf16, Axis::kOwn> right"));
+  const CudaSource negated = ExpectCompiles(
+      Product("bf16", "f32", "  %l = unary negate %x : tensor<bf16, [s0, s1]>\n"), "sm_90a");
+  EXPECT_THAT(negated.text, HasSubstr("const auto left = computed<bf16, Axis::kInner>"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // The state of one emission, shared by emit*.cc.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -80,6 +81,14 @@ class Emitter {
   void EmitAtomic(const Op& op);
   std::string Address(const Op& op, const std::string& lane);
 
+  // --- emit_contract.cc: matrix products.
+  struct Linear;
+  void EmitContract(const Op& op);
+  void EmitUniform(const Block& region, std::set<Id>* varying);
+  std::optional<Linear> LinearOf(Id id, Id own, Id inner, const std::set<Id>& varying);
+  void EmitOperand(const Block& region, const std::set<Id>& varying, const std::string& name);
+  void EmitElement(const Block& region, const std::set<Id>& varying);
+
   // --- emit_control.cc
   void EmitFor(const Op& op);
   void EmitWhile(const Op& op);
@@ -103,6 +112,8 @@ class Emitter {
   LaunchExpression ScratchOf(const Block& block, int threads, bool grid);
   bool SlotInScratch(const Op& op, int threads, bool grid) const;
   void NoteGrid(const Op& op, int threads);
+  void NoteContractGrid(const Op& op, int rows, int columns);
+  void NoteBlocks(LaunchExpression blocks);
   void NoteOverlap(Id condition);
   struct Sizes {
     LaunchExpression launch, block;
@@ -147,6 +158,7 @@ class Emitter {
   int labels_ = 0;
   int exchange_bytes_ = 0;  // of a block
   int warp_exchange_ = 0;   // of a warp
+  int contract_bytes_ = 0;  // of shared memory, for matrix products
   int64_t slots_ = 0;       // of the program
   int64_t ops_ = 0;
   Touched::Places atomics_;  // what atomics of the program touch

@@ -78,6 +78,7 @@ void Emitter::Collect(const Op& op, Touched* touched) const {
       touched->one_thread = false;
       break;
     case OpKind::kParallel:
+    case OpKind::kContract:
       touched->one_thread = false;
       break;
     default:

@@ -97,6 +97,14 @@ LaunchExpression Emitter::ScratchOf(const Block& block, int threads, bool grid) 
   return LaunchSum(sum.Total(), inner);
 }
 
+void Emitter::NoteContractGrid(const Op& op, int rows, int columns) {
+  const auto tiles = [&](size_t operand, int extent) {
+    const LaunchExpression most = bounds_.Upper(op.operands[operand]);
+    return most == nullptr ? nullptr : CeilDiv(most, extent);
+  };
+  NoteBlocks(LaunchProduct(LaunchProduct(tiles(0, 1), tiles(1, rows)), tiles(2, columns)));
+}
+
 void Emitter::NoteGrid(const Op& op, int threads) {
   const LaunchExpression count = LaunchOperation(
       Instruction::OPCODE_SUB, bounds_.Upper(op.operands[1]), bounds_.Lower(op.operands[0]));
@@ -114,6 +122,11 @@ void Emitter::NoteGrid(const Op& op, int threads) {
       blocks = CeilDiv(count, units);
     }
   }
+  NoteBlocks(blocks);
+}
+
+// Null: not known before the launch.
+void Emitter::NoteBlocks(LaunchExpression blocks) {
   // Room for what Variants adds.
   constexpr int kMost = kMaxProgramInstructions - 8;
   const auto fits = [&](const LaunchExpression& expression) {
@@ -180,11 +193,15 @@ std::vector<Variant> Emitter::Variants(const LaunchExpression& condition) {
       variants.push_back(std::move(made));
     };
     const auto block = ConstantOf(sizes.block);
+    const LaunchExpression contract = LaunchConstant(contract_bytes_);
+    if (contract_bytes_ > 0)
+      *variant.mutable_shared_bytes() = program(contract, "the tiles of matrix products");
     if (block == 0) return guarded(variant, guard);
     // A block's scratch memory is shared where it is small.
     if (block.value_or(0) <= kSharedScratch) {
       Variant shared = variant;
-      *shared.mutable_shared_bytes() = program(sizes.block, "a block's scratch memory");
+      *shared.mutable_shared_bytes() =
+          program(LaunchMax(sizes.block, contract), "a block's scratch memory");
       const LaunchExpression fits = block ? nullptr
                                           : LaunchOperation(Instruction::OPCODE_LE, sizes.block,
                                                             LaunchConstant(kSharedScratch));

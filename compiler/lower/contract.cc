@@ -26,6 +26,8 @@ void Lowerer::Contract(const Op& op, const Binding& lhs, const Binding& rhs,
     return;
   }
 
+  if (OnUnits() && UnitContract(op, lhs, rhs, attr, output)) return;
+
   // Where each operand's axis finds its coordinate: among the retained or the reduced axes.
   struct Place {
     bool reduced = false;

@@ -319,12 +319,21 @@ class Lowerer {
   bool PackedContract(const Op& op, const Binding& lhs, const Binding& rhs,
                       const ContractAttr& attr, const TensorPtr& output);
   struct PackedSide;
-  struct PackedProblem;
+  struct PackedProblem;  // packed_contract.h
+  // False: a side has no axis of its own.
+  bool PlaceOperands(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
+                     const TensorPtr& output, PackedProblem* placed);
+  Id SideElement(const PackedSide& side, const Coord& own, const Coord& inner,
+                 const std::vector<Coord>& outer, const Context& context);
   void PackPanel(const PackedSide& side, Id packed, int64_t width, Id first, Id limit, Id inner,
                  Id depth, const std::vector<Coord>& outer);
   void MicroKernel(const PackedProblem& problem, Id a, Id c_base, Id b_panel, Id row, Id column,
                    Id depth, Id first_block);
   void RunPacked(const PackedProblem& problem, const std::vector<Coord>& outer);
+  // --- unit_contract.cc: the same where a block of threads has a matrix product of its own.
+  bool UnitContract(const Op& op, const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
+                    const TensorPtr& output);
+  bool IsPlain(const Binding& value, int budget) const;
 
   // --- formats.cc, quantized.cc, histogram.cc, philox.cc: operations on formats, and the rest.
   void LowerScaledContract(const Op& op);

@@ -95,6 +95,26 @@ struct ScalarCores {
       stages * kStageBytes > kSumBytes ? stages* kStageBytes : kSumBytes;
 };
 
+// The first place from `shared` on that contract_tile may use.
+INTENT_DEVICE char* contract_shared_from(char* shared) {
+  return shared + (1024 - machine::shared_address(shared) % 1024) % 1024;
+}
+
+// A store that takes one sum at a time: take(row, column, sum).
+template <class F>
+struct EachSum {
+  static constexpr int kWidth = 1;
+  F take;
+  template <int n, class Acc>
+  INTENT_DEVICE void put(i64 row, i64 column, int, const Acc (&sums)[n]) const {
+    take(row, column, sums[0]);
+  }
+};
+template <class F>
+INTENT_DEVICE EachSum<F> each_sum(const F& take) {
+  return {take};
+}
+
 // The order in which a kernel walks over the tiles of a result: groups of rows of tiles, column by
 // column, so that tiles in work at one time share operands in L2.
 struct TilePlace {

@@ -1,0 +1,105 @@
+// Contractions on units of threads: the tile program's matrix product, outside of `parallel`. Its
+// operands are elements where they lie, or cheap expressions of them; what costs more is
+// materialised first, for every element is read once for each tile of the result.
+
+#include "compiler/lower/packed_contract.h"
+#include "compiler/plan/cost.h"
+
+namespace intent::lower {
+namespace {
+
+constexpr int kPlainOperations = 4;  // one in another, of an operand computed where it is read
+
+bool IsConversion(const Tensor& tensor) {
+  return !tensor.strided && tensor.op != nullptr && tensor.op->kind == OpKind::kCast;
+}
+
+// The value before a conversion to f32 that changes nothing.
+Binding BeforeExactCast(const Binding& value) {
+  const Tensor& tensor = *value.tensor;
+  if (!IsConversion(tensor) || tensor.dtype != DType::kF32) return value;
+  const Binding& inner = tensor.operands[0];
+  if (inner.kind != Binding::Kind::kTensor) return value;
+  const DType dtype = inner.tensor->dtype;
+  return dtype == DType::kF16 || dtype == DType::kBF16 ? inner : value;
+}
+
+// How elements enter the products: what matrix units take as it is, else the sum's dtype. All are
+// exact, as the products are.
+DType ElementOf(DType left, DType right, DType sum) {
+  const bool bytes =
+      (left == DType::kI8 || left == DType::kU8) && (right == DType::kI8 || right == DType::kU8);
+  if (sum == DType::kI32 && bytes) return left;
+  const bool halves = left == right && (left == DType::kF16 || left == DType::kBF16);
+  return sum == DType::kF32 && halves ? left : sum;
+}
+
+}  // namespace
+
+// Memory at affine places, or at most so many cheap elementwise operations of it.
+bool Lowerer::IsPlain(const Binding& value, int operations) const {
+  if (value.kind != Binding::Kind::kTensor) return value.kind == Binding::Kind::kScalar;
+  const Tensor& tensor = *value.tensor;
+  if (tensor.strided) return true;
+  if (tensor.computed != nullptr || operations == 0) return false;
+  if (tensor.op != nullptr) {
+    switch (tensor.op->kind) {
+      case OpKind::kGather:
+      case OpKind::kViewLoad:
+      case OpKind::kBufferLoad:
+      case OpKind::kJoin:
+        return false;
+      default:
+        if (plan::IsExpensive(*tensor.op)) return false;
+    }
+  }
+  for (const Binding& operand : tensor.operands) {
+    if (operand.kind == Binding::Kind::kTensor && !IsPlain(operand, operations - 1)) return false;
+  }
+  return true;
+}
+
+bool Lowerer::UnitContract(const Op& op, const Binding& lhs, const Binding& rhs,
+                           const ContractAttr& attr, const TensorPtr& output) {
+  const DType sum = output->dtype;
+  if (in_parallel_ || BitWidth(sum) < 32 || BitWidth(sum) > 64 || sum == DType::kIndex) {
+    return false;
+  }
+  Binding left = BeforeExactCast(lhs), right = BeforeExactCast(rhs);
+  if (left.tensor->dtype != right.tensor->dtype) {
+    left = lhs;
+    right = rhs;
+  }
+  PackedProblem problem;
+  if (!PlaceOperands(left, right, attr, output, &problem)) return false;
+  for (PackedSide* side : {&problem.left, &problem.right}) {
+    if (!IsPlain(side->value, kPlainOperations)) {
+      side->value = Binding::OfTensor(EnsureDense(side->value));
+    }
+  }
+  const DType left_dtype = left.tensor->dtype, right_dtype = right.tensor->dtype;
+  const auto element = [&](const PackedSide& side, DType dtype) {
+    return [this, &problem, &side, dtype](Id point, Id own, Id member) {
+      const std::vector<Coord> outer = Decode(point, problem.outer_extents);
+      return b().Cast(SideElement(side, CoordOf(own), CoordOf(member), outer, {}), dtype);
+    };
+  };
+  tile::TileBuilder::ContractBodies bodies;
+  bodies.left = element(problem.left, ElementOf(left_dtype, right_dtype, sum));
+  bodies.right = element(problem.right, ElementOf(right_dtype, left_dtype, sum));
+  bodies.store = [&](Id point, Id row, Id column, Id value) {
+    const std::vector<Coord> outer = Decode(point, problem.outer_extents);
+    Id offset = b().Add(b().Mul(row, output->strides[problem.row_axis]),
+                        b().Mul(column, output->strides[problem.column_axis]));
+    for (size_t i = 0; i < outer.size(); ++i) {
+      offset = b().Add(offset, b().Mul(outer[i].base, output->strides[problem.outer_axes[i]]));
+    }
+    b().Store(output->base, offset, value, b().Index(0));
+  };
+  Report(op, "as a matrix product of blocks of threads");
+  b().Contract(Product(problem.outer_extents), problem.rows, problem.columns, problem.inner, sum,
+               bodies);
+  return true;
+}
+
+}  // namespace intent::lower
