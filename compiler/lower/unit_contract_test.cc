@@ -1,5 +1,6 @@
 // Contractions on units of threads: which of them are the tile program's matrix product, and that
-// it gives the sums. Values are small integers, so that every order of sums is exact.
+// it gives the sums, as packed panels do. Values are small integers, so that every order of sums is
+// exact.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,16 +22,21 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::unique_ptr<tile::Program> Lower(const std::string& kernel) {
+LowerOptions Units() {
+  LowerOptions options;
+  options.block_threads = 64;
+  options.vector_bits = 128;
+  options.packed_contractions = false;
+  return options;
+}
+
+std::unique_ptr<tile::Program> Lower(const std::string& kernel,
+                                     const LowerOptions& options = Units()) {
   const ParsedModule parsed = ParseModule(kernel);
   EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : ToString(parsed.diagnostics[0])) << kernel;
   if (!parsed.ok()) return nullptr;
   EXPECT_TRUE(Verify(*parsed.module).empty()) << kernel;
   EXPECT_TRUE(Specialize(parsed.module.get(), {}).empty());
-  LowerOptions options;
-  options.block_threads = 64;
-  options.vector_bits = 128;
-  options.packed_contractions = false;
   Lowered lowered = LowerToTiles(*parsed.module, options);
   EXPECT_EQ(tile::VerifyTile(*lowered.program), absl::OkStatus()) << kernel;
   return std::move(lowered.program);
@@ -122,7 +128,13 @@ TEST(UnitContractTest, ElementsOfMatrixUnitsStayAsTheyAre) {
     const std::string text = tile::Print(*program);
     EXPECT_THAT(text, HasSubstr("contract("));
     EXPECT_THAT(text, HasSubstr(c.yielded));
-    for (int64_t depth : {0, 1, 130}) ExpectProduct(*program, c.dtype, c.sum, 1, depth);
+    const auto panels = Lower(Product(c.name, c.sum_name, "", "%x"), {});
+    ASSERT_NE(panels, nullptr);
+    EXPECT_THAT(tile::Print(*panels), Not(HasSubstr("contract(")));
+    for (int64_t depth : {0, 1, 130}) {
+      ExpectProduct(*program, c.dtype, c.sum, 1, depth);
+      ExpectProduct(*panels, c.dtype, c.sum, 1, depth);
+    }
   }
 }
 
@@ -144,7 +156,7 @@ TEST(UnitContractTest, CheapOperandsAreComputedWhereTheyAreReadAndDearOnesBefore
 }
 
 TEST(UnitContractTest, BatchesAndSeveralInnerAxes) {
-  const auto program = Lower(
+  const std::string kernel =
       R"(kernel (%0: view<in, f32, [s0, s1, s2, s3]>, %1: view<in, f32, [s2, s3, s0, s4]>, %2: view<out, f32, [s0, s1, s4]>) {
   %x = view_load %0 [:, :, :, :] : tensor<f32, [s0, s1, s2, s3]>
   %y = view_load %1 [:, :, :, :] : tensor<f32, [s2, s3, s0, s4]>
@@ -152,19 +164,22 @@ TEST(UnitContractTest, BatchesAndSeveralInnerAxes) {
   view_store %2 [:, :, :] = %z
   return
 }
-)");
-  ASSERT_NE(program, nullptr);
-  EXPECT_THAT(tile::Print(*program), HasSubstr("contract("));
-  Matrix a(DType::kF32, {2, 3, 4, 5}, 1), b(DType::kF32, {4, 5, 2, 6}, 2),
-      c(DType::kF32, {2, 3, 6}, 0);
-  Execute(*program, {&a, &b, &c});
-  for (int64_t p = 0; p < 2; ++p) {
-    for (int64_t row = 0; row < 3; ++row) {
-      for (int64_t column = 0; column < 6; ++column) {
-        double expected = 0;
-        for (int64_t k = 0; k < 20; ++k)
-          expected += a.at((p * 3 + row) * 20 + k) * b.at((k * 2 + p) * 6 + column);
-        EXPECT_EQ(c.at((p * 3 + row) * 6 + column), expected);
+)";
+  EXPECT_THAT(tile::Print(*Lower(kernel)), HasSubstr("contract("));
+  for (const LowerOptions& options : {Units(), LowerOptions{}}) {
+    const auto program = Lower(kernel, options);
+    ASSERT_NE(program, nullptr);
+    Matrix a(DType::kF32, {2, 3, 4, 5}, 1), b(DType::kF32, {4, 5, 2, 6}, 2),
+        c(DType::kF32, {2, 3, 6}, 0);
+    Execute(*program, {&a, &b, &c});
+    for (int64_t p = 0; p < 2; ++p) {
+      for (int64_t row = 0; row < 3; ++row) {
+        for (int64_t column = 0; column < 6; ++column) {
+          double expected = 0;
+          for (int64_t k = 0; k < 20; ++k)
+            expected += a.at((p * 3 + row) * 20 + k) * b.at((k * 2 + p) * 6 + column);
+          EXPECT_EQ(c.at((p * 3 + row) * 6 + column), expected);
+        }
       }
     }
   }
