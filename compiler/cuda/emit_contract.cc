@@ -153,8 +153,10 @@ void Emitter::EmitContract(const Op& op) {
   };
   const DType sum = type(store.arguments[3]).dtype;
   for (DType dtype : {element(left), element(right), sum}) NoteType(dtype);
-  const ContractChoice choice =
-      ChooseContract(element(left), element(right), sum, options_.architecture);
+  // Asynchronous products need sums that stay in their registers, which only code that is optimised
+  // keeps there.
+  const ContractChoice choice = ChooseContract(element(left), element(right), sum,
+                                               options_.unroll ? options_.architecture : "");
   constexpr int kAlign = 1024;
   contract_bytes_ =
       std::max(contract_bytes_, (choice.shared_bytes + kAlign - 1) / kAlign * kAlign + kAlign);

@@ -89,6 +89,7 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> CompileForCuda(
   absl::Status status = LowerAndVerify(module, lowering, passes, &lowered);
   if (!status.ok()) return status;
   cuda::EmitOptions emission = EmitOptionsFor(module, options);
+  emission.architecture = input.target.base;
   // Rows that turn out to be short have code of their own.
   lower::Lowered rows;
   if (options.opt_level == 2 && passes.Enabled("short_rows") &&
