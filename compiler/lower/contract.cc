@@ -11,6 +11,7 @@
 namespace intent::lower {
 
 void Lowerer::LowerContract(const Op& op) {
+  if (ContractIntoStore(op)) return;
   const Type& result = ResultType(op);
   const TensorPtr output = AllocateDense(result.dtype(), ExtentIds(result.shape()));
   Bind(op.result, Binding::OfTensor(output));
@@ -26,7 +27,11 @@ void Lowerer::Contract(const Op& op, const Binding& lhs, const Binding& rhs,
     return;
   }
 
-  if (OnUnits() && UnitContract(op, lhs, rhs, attr, output)) return;
+  if (IsUnitContract(lhs, rhs, attr, acc)) {
+    return UnitContract(op, lhs, rhs, attr, output, [&](const std::vector<Coord>& coords, Id sum) {
+      StoreElement(*output, coords, sum);
+    });
+  }
 
   // Where each operand's axis finds its coordinate: among the retained or the reduced axes.
   struct Place {

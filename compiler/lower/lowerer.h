@@ -331,9 +331,22 @@ class Lowerer {
                    Id depth, Id first_block);
   void RunPacked(const PackedProblem& problem, const std::vector<Coord>& outer);
   // --- unit_contract.cc: the same where a block of threads has a matrix product of its own.
-  bool UnitContract(const Op& op, const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
-                    const TensorPtr& output);
+  // Both sides keep an axis, and the sums fit matrix products.
+  bool IsUnitContract(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
+                      DType sum) const;
+  // Of an IsUnitContract. `output` says the extents and the dtype of sums, which go to `store`.
+  using SumStore = std::function<void(const std::vector<Coord>& coords, Id sum)>;
+  void UnitContract(const Op& op, const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
+                    const TensorPtr& output, const SumStore& store);
+  void StoreElement(const Tensor& target, const std::vector<Coord>& coords, Id element);
   bool IsPlain(const Binding& value, int budget) const;
+  // --- contract_into_store.cc.
+  bool IsLazyOrScalar(const Op& op) const;
+  bool StoresWindow(const Op& store) const;
+  // The position of the store that alone takes the contraction's result.
+  std::optional<size_t> StoreAfter(const Op& op) const;
+  // The contraction and all up to that store: position_ is then the store's.
+  bool ContractIntoStore(const Op& op);
 
   // --- formats.cc, quantized.cc, histogram.cc, philox.cc: operations on formats, and the rest.
   void LowerScaledContract(const Op& op);

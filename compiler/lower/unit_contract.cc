@@ -2,6 +2,7 @@
 // operands are elements where they lie, or cheap expressions of them; what costs more is
 // materialised first, for every element is read once for each tile of the result.
 
+#include "compiler/diag/check.h"
 #include "compiler/lower/packed_contract.h"
 #include "compiler/plan/cost.h"
 
@@ -59,19 +60,25 @@ bool Lowerer::IsPlain(const Binding& value, int operations) const {
   return true;
 }
 
-bool Lowerer::UnitContract(const Op& op, const Binding& lhs, const Binding& rhs,
-                           const ContractAttr& attr, const TensorPtr& output) {
+bool Lowerer::IsUnitContract(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
+                             DType sum) const {
+  const auto paired = static_cast<int>(attr.reduce.size() + attr.batch.size());
+  return OnUnits() && !in_parallel_ && BitWidth(sum) >= 32 && BitWidth(sum) <= 64 &&
+         sum != DType::kIndex && lhs.tensor->rank() > paired && rhs.tensor->rank() > paired;
+}
+
+void Lowerer::UnitContract(const Op& op, const Binding& lhs, const Binding& rhs,
+                           const ContractAttr& attr, const TensorPtr& output,
+                           const SumStore& store) {
   const DType sum = output->dtype;
-  if (in_parallel_ || BitWidth(sum) < 32 || BitWidth(sum) > 64 || sum == DType::kIndex) {
-    return false;
-  }
   Binding left = BeforeExactCast(lhs), right = BeforeExactCast(rhs);
   if (left.tensor->dtype != right.tensor->dtype) {
     left = lhs;
     right = rhs;
   }
   PackedProblem problem;
-  if (!PlaceOperands(left, right, attr, output, &problem)) return false;
+  const bool placed = PlaceOperands(left, right, attr, output, &problem);
+  INTENT_CHECK(placed) << "both sides keep an axis";
   for (PackedSide* side : {&problem.left, &problem.right}) {
     if (!IsPlain(side->value, kPlainOperations)) {
       side->value = Binding::OfTensor(EnsureDense(side->value));
@@ -89,17 +96,22 @@ bool Lowerer::UnitContract(const Op& op, const Binding& lhs, const Binding& rhs,
   bodies.right = element(problem.right, ElementOf(right_dtype, left_dtype, sum));
   bodies.store = [&](Id point, Id row, Id column, Id value) {
     const std::vector<Coord> outer = Decode(point, problem.outer_extents);
-    Id offset = b().Add(b().Mul(row, output->strides[problem.row_axis]),
-                        b().Mul(column, output->strides[problem.column_axis]));
-    for (size_t i = 0; i < outer.size(); ++i) {
-      offset = b().Add(offset, b().Mul(outer[i].base, output->strides[problem.outer_axes[i]]));
-    }
-    b().Store(output->base, offset, value, b().Index(0));
+    std::vector<Coord> coords(output->extents.size());
+    for (size_t i = 0; i < outer.size(); ++i) coords[problem.outer_axes[i]] = outer[i];
+    coords[problem.row_axis] = CoordOf(row);
+    coords[problem.column_axis] = CoordOf(column);
+    store(coords, value);
   };
   Report(op, "as a matrix product of blocks of threads");
   b().Contract(Product(problem.outer_extents), problem.rows, problem.columns, problem.inner, sum,
                bodies);
-  return true;
+}
+
+void Lowerer::StoreElement(const Tensor& target, const std::vector<Coord>& coords, Id element) {
+  Id offset = b().Index(0);
+  for (size_t axis = 0; axis < coords.size(); ++axis)
+    offset = b().Add(offset, b().Mul(coords[axis].base, target.strides[axis]));
+  b().Store(target.base, offset, element, b().Index(0));
 }
 
 }  // namespace intent::lower

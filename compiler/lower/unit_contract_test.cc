@@ -185,6 +185,62 @@ TEST(UnitContractTest, BatchesAndSeveralInnerAxes) {
   }
 }
 
+// With `between` the product %z and the store of %s.
+std::string Stored(const std::string& between, const std::string& sum = "f32") {
+  return "kernel (%0: view<in, bf16, [s0, s1]>, %1: view<in, bf16, [s1, s0]>, "
+         "%2: view<inout, " +
+         sum +
+         ", [s0, s0]>, %3: view<in, f32, [s0]>, %4: view<in, i64, [s0]>, "
+         "%5: view<out, f32, [s0, s0]>) {\n"
+         "  %x = view_load %0 [:, :] : tensor<bf16, [s0, s1]>\n"
+         "  %y = view_load %1 [:, :] : tensor<bf16, [s1, s0]>\n"
+         "  %z = contract %x, %y reduce [(1, 0)] : tensor<f32, [s0, s0]>\n" +
+         between + "  view_store %2 [:, :] = %s\n  return\n}\n";
+}
+
+// No stage comes after the product.
+bool StoresItsSums(const std::string& kernel) {
+  const auto program = Lower(kernel);
+  if (program == nullptr) return false;
+  const std::string text = tile::Print(*program);
+  const size_t at = text.find("contract(");
+  EXPECT_NE(at, std::string::npos) << text;
+  return text.find("parallel(", at) == std::string::npos;
+}
+
+constexpr char kSame[] = "  %s = unary negate %z : tensor<f32, [s0, s0]>\n";
+
+TEST(UnitContractTest, SumsAreStoredWhereTheyGo) {
+  EXPECT_TRUE(StoresItsSums(Product("bf16", "f32", "", "%x")));
+  EXPECT_TRUE(StoresItsSums(Stored(kSame)));
+  EXPECT_TRUE(StoresItsSums(Stored("  %s = cast %z : tensor<bf16, [s0, s0]>\n", "bf16")));
+  EXPECT_TRUE(
+      StoresItsSums(Stored("  %c = view_load %2 [:, :] : tensor<f32, [s0, s0]>\n"
+                           "  %b = view_load %3 [:] : tensor<f32, [s0]>\n"
+                           "  %d = binary add %z, %c : tensor<f32, [s0, s0]>\n"
+                           "  %w = broadcast %b : tensor<f32, [s0, s0]>\n"
+                           "  %e = binary mul %d, %w : tensor<f32, [s0, s0]>\n"
+                           "  %s = unary tanh %e : tensor<f32, [s0, s0]>\n")));
+  // What must be looked up has guards, and comes before.
+  EXPECT_TRUE(
+      StoresItsSums(Stored("  %i = view_load %4 [:] : tensor<i64, [s0]>\n"
+                           "  %b = view_load %3 [%i] : tensor<f32, [s0]>\n"
+                           "  %w = broadcast %b : tensor<f32, [s0, s0]>\n"
+                           "  %s = binary add %z, %w : tensor<f32, [s0, s0]>\n")));
+}
+
+TEST(UnitContractTest, SumsThatOthersReadAreKept) {
+  const std::string same = kSame;
+  // Another use, another effect between, another place.
+  EXPECT_FALSE(StoresItsSums(Stored("  view_store %5 [:, :] = %z\n" + same)));
+  EXPECT_FALSE(StoresItsSums(Stored(same + "  view_store %5 [:, :] = %s\n")));
+  EXPECT_FALSE(
+      StoresItsSums(Stored("  %c = view_load %2 [:, :] : tensor<f32, [s0, s0]>\n"
+                           "  view_store %5 [:, :] = %c\n" +
+                           same)));
+  EXPECT_FALSE(StoresItsSums(Stored("  %s = transpose %z axes [1, 0] : tensor<f32, [s0, s0]>\n")));
+}
+
 TEST(UnitContractTest, WithoutAnAxisOfItsOwnASideIsReduced) {
   const auto program = Lower(
       R"(kernel (%0: view<in, f32, [s0, s1]>, %1: view<in, f32, [s1]>, %2: view<out, f32, [s0]>) {
