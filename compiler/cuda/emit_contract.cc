@@ -27,6 +27,8 @@ struct Emitter::Linear {
 
 namespace {
 
+bool IsByteFloat(DType dtype) { return IsFloat(dtype) && BitWidth(dtype) == 8; }
+
 // Whether a stride is 1 as far as can be told: that of a view's last axis usually is.
 bool IsLikelyUnit(const tile::Program& program, Id stride) {
   const Op* op = program.definition(stride);
@@ -60,10 +62,17 @@ void Emitter::EmitUniform(const Block& region, std::set<Id>* varying) {
   }
 }
 
-void Emitter::EmitElement(const Block& region, const std::set<Id>& varying) {
+// What `value` needs of the region, beside what is uniform.
+void Emitter::EmitElement(const Block& region, const std::set<Id>& varying, Id value) {
+  std::set<Id> needed{value};
+  for (size_t i = region.ops.size(); i-- > 0;) {
+    const Op& op = *region.ops[i];
+    if (!op.results.empty() && needed.contains(op.results[0]))
+      needed.insert(op.operands.begin(), op.operands.end());
+  }
   for (const Op* op : region.ops) {
-    if (op->kind == OpKind::kStore || (!op->results.empty() && varying.contains(op->results[0])))
-      EmitOp(*op);
+    if (op->results.empty() || !varying.contains(op->results[0])) continue;
+    if (needed.contains(op->results[0])) EmitOp(*op);
   }
 }
 
@@ -120,12 +129,22 @@ void Emitter::EmitOperand(const Block& region, const std::set<Id>& varying,
     return at.own.unit && !at.inner.unit ? "Axis::kOwn" : "Axis::kInner";
   };
   const Op* load = program_.definition(element);
+  // Matrix units that widen 8-bit floats themselves keep fewer bits of a sum.
+  const bool widens = load != nullptr && load->kind == OpKind::kCast &&
+                      type(element).dtype == DType::kF16 &&
+                      IsByteFloat(type(load->operands[0]).dtype);
+  if (widens) load = program_.definition(load->operands[0]);
   if (load != nullptr && load->kind == OpKind::kLoad && !load->has_mask &&
       !varying.contains(load->operands[0])) {
     if (const auto at = LinearOf(load->operands[1], own, inner, varying)) {
-      Line(absl::StrCat("const Direct<", element_type, ", ", axis(*at), "> ", name, "{",
-                        Value(load->operands[0]), " + ", text(at->rest), ", ", text(at->own.text),
-                        ", ", text(at->inner.text), "};"));
+      const std::string places =
+          absl::StrCat("{", Value(load->operands[0]), " + ", text(at->rest), ", ",
+                       text(at->own.text), ", ", text(at->inner.text), "}");
+      const std::string in_memory =
+          absl::StrCat("<", TypeName(type(load->results[0]).dtype), ", ", axis(*at), "> ");
+      if (widens) headers_.insert("contract_widened.cuh");
+      Line(absl::StrCat("const ", widens ? "Widened" : "Direct", in_memory, name,
+                        widens ? absl::StrCat("{", places, "}") : places, ";"));
       return;
     }
   }
@@ -140,8 +159,31 @@ void Emitter::EmitOperand(const Block& region, const std::set<Id>& varying,
   }
   Open(absl::StrCat("const auto ", name, " = computed<", element_type, ", ", fast, ">([&](i64 ",
                     Name(own), ", i64 ", Name(inner), ") -> ", element_type, " {"));
-  EmitElement(region, varying);
+  EmitElement(region, varying, element);
   Line(absl::StrCat("return ", Value(element), ";"));
+  Close(");");
+}
+
+void Emitter::EmitSums(const Block& region, const std::set<Id>& varying) {
+  const Id row = region.arguments[1], column = region.arguments[2], sum = region.arguments[3];
+  std::vector<const Op*> stores;
+  for (const Op* op : region.ops) {
+    if (op->kind == OpKind::kStore) stores.push_back(op);
+  }
+  std::optional<Linear> at;
+  if (stores.size() == 1 && !stores[0]->has_mask && !varying.contains(stores[0]->operands[0]))
+    at = LinearOf(stores[0]->operands[1], row, column, varying);
+  if (!at) return Refuse("a matrix product whose sums do not lie along rows and columns");
+  const Id value = stores[0]->operands[2];
+  const auto text = [](const std::string& x) { return x.empty() ? std::string("i64(0)") : x; };
+  const DType dtype = type(value).dtype;
+  NoteType(dtype);
+  Open(absl::StrCat("const auto store = placed_sums(", Value(stores[0]->operands[0]), " + ",
+                    text(at->rest), ", ", text(at->own.text), ", ", text(at->inner.text),
+                    ", [&](i64 ", Name(row), ", i64 ", Name(column), ", ",
+                    TypeName(type(sum).dtype), " ", Name(sum), ") {"));
+  EmitElement(region, varying, value);
+  Line(absl::StrCat("return Stored<", TypeName(dtype), ">::store(", Value(value), ");"));
   Close(");");
 }
 
@@ -182,11 +224,7 @@ void Emitter::EmitContract(const Op& op) {
   for (const Block* region : {&left, &right, &store}) EmitUniform(*region, &varying);
   EmitOperand(left, varying, "left");
   EmitOperand(right, varying, "right");
-  Open(absl::StrCat("const auto store = each_sum([&](i64 ", Name(store.arguments[1]), ", i64 ",
-                    Name(store.arguments[2]), ", ", TypeName(sum), " ", Name(store.arguments[3]),
-                    ") {"));
-  EmitElement(store, varying);
-  Close(");");
+  EmitSums(store, varying);
   Line(absl::StrCat("contract_tile<Config>(", In(op, 1), ", ", In(op, 2), ", ", In(op, 3),
                     ", place.row, place.column, left, right, store, contract_shared);"));
   unit_ = outer;

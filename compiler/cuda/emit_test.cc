@@ -101,6 +101,8 @@ TEST(EmitCuda, AMatrixProductTakesTheTargetsMatrixInstructions) {
       {"f32", "f32", "sm_90a", "ScalarCores<float, "},
       {"i64", "i64", "sm_80", "ScalarCores<i64, "},
       {"f16", "f64", "sm_80", "DoubleCores<"},
+      {"f8e4m3fn", "f32", "sm_90a", "WarpgroupCores<f16, f16, float, "},
+      {"f8e5m2", "f32", "sm_80", "TensorCores<f16, f16, float, "},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.config);
@@ -118,6 +120,8 @@ TEST(EmitCuda, ElementsInMemoryAreDirectOperandsAndOthersAreComputed) {
   const CudaSource negated = ExpectCompiles(
       Product("bf16", "f32", "  %l = unary negate %x : tensor<bf16, [s0, s1]>\n"), "sm_90a");
   EXPECT_THAT(negated.text, HasSubstr("const auto left = computed<bf16, Axis::kInner>"));
+  const CudaSource widened = ExpectCompiles(Product("f8e4m3fn", "f32"), "sm_90a");
+  EXPECT_THAT(widened.text, HasSubstr("const Widened<f8e4m3fn, Axis::kInner> left"));
 }
 
 }  // namespace

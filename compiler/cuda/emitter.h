@@ -87,7 +87,8 @@ class Emitter {
   void EmitUniform(const Block& region, std::set<Id>* varying);
   std::optional<Linear> LinearOf(Id id, Id own, Id inner, const std::set<Id>& varying);
   void EmitOperand(const Block& region, const std::set<Id>& varying, const std::string& name);
-  void EmitElement(const Block& region, const std::set<Id>& varying);
+  void EmitElement(const Block& region, const std::set<Id>& varying, Id value);
+  void EmitSums(const Block& region, const std::set<Id>& varying);
 
   // --- emit_control.cc
   void EmitFor(const Op& op);

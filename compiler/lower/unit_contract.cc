@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kPlainOperations = 4;  // one in another, of an operand computed where it is read
 
+bool IsByteFloat(DType dtype) { return IsFloat(dtype) && BitWidth(dtype) == 8; }
+
 bool IsConversion(const Tensor& tensor) {
   return !tensor.strided && tensor.op != nullptr && tensor.op->kind == OpKind::kCast;
 }
@@ -22,7 +24,7 @@ Binding BeforeExactCast(const Binding& value) {
   const Binding& inner = tensor.operands[0];
   if (inner.kind != Binding::Kind::kTensor) return value;
   const DType dtype = inner.tensor->dtype;
-  return dtype == DType::kF16 || dtype == DType::kBF16 ? inner : value;
+  return dtype == DType::kF16 || dtype == DType::kBF16 || IsByteFloat(dtype) ? inner : value;
 }
 
 // How elements enter the products: what matrix units take as it is, else the sum's dtype. All are
@@ -31,8 +33,9 @@ DType ElementOf(DType left, DType right, DType sum) {
   const bool bytes =
       (left == DType::kI8 || left == DType::kU8) && (right == DType::kI8 || right == DType::kU8);
   if (sum == DType::kI32 && bytes) return left;
-  const bool halves = left == right && (left == DType::kF16 || left == DType::kBF16);
-  return sum == DType::kF32 && halves ? left : sum;
+  if (sum != DType::kF32) return sum;
+  if (IsByteFloat(left) && IsByteFloat(right)) return DType::kF16;  // which holds all their values
+  return left == right && (left == DType::kF16 || left == DType::kBF16) ? left : sum;
 }
 
 }  // namespace

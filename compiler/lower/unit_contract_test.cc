@@ -116,6 +116,9 @@ TEST(UnitContractTest, ElementsOfMatrixUnitsStayAsTheyAre) {
   } kCases[] = {
       {"bf16", "f32", DType::kBF16, DType::kF32, ": bf16 = load("},
       {"f16", "f32", DType::kF16, DType::kF32, ": f16 = load("},
+      {"f8e4m3fn", "f32", DType::kF8E4M3FN, DType::kF32, ": f16 = cast("},
+      {"f8e5m2", "f32", DType::kF8E5M2, DType::kF32, ": f16 = cast("},
+      {"f8e5m2", "f64", DType::kF8E5M2, DType::kF64, ": f64 = cast("},
       {"i8", "i32", DType::kI8, DType::kI32, ": i8 = load("},
       {"f16", "f64", DType::kF16, DType::kF64, ": f64 = cast("},
       {"f32", "f32", DType::kF32, DType::kF32, ": f32 = load("},
