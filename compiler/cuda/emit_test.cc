@@ -10,6 +10,7 @@
 #include "compiler/cuda/nvrtc_fixture.h"
 #include "compiler/ir/parse.h"
 #include "compiler/lower/lower.h"
+#include "compiler/runtime/launch_program.h"
 #include "compiler/specialize/specialize.h"
 #include "compiler/tile/print.h"
 #include "compiler/tile/verify_tile.h"
@@ -122,6 +123,41 @@ TEST(EmitCuda, ElementsInMemoryAreDirectOperandsAndOthersAreComputed) {
   EXPECT_THAT(negated.text, HasSubstr("const auto left = computed<bf16, Axis::kInner>"));
   const CudaSource widened = ExpectCompiles(Product("f8e4m3fn", "f32"), "sm_90a");
   EXPECT_THAT(widened.text, HasSubstr("const Widened<f8e4m3fn, Axis::kInner> left"));
+}
+
+TEST(EmitCuda, OnlyLaunchesThatNeedCopiesOfOperandsWaitForThem) {
+  const CudaSource source = ExpectCompiles(Product("bf16", "f32"), "sm_90a");
+  ASSERT_EQ(source.variants.size(), 2u);
+  EXPECT_FALSE(source.variants[0].cooperative());
+  EXPECT_TRUE(source.variants[1].cooperative());
+  EXPECT_FALSE(source.variants[1].has_guard());
+  // Whether a launch of dense matrices takes the first variant, and its scratch memory.
+  const auto launch = [&](int64_t rows, int64_t depth, int64_t columns, int64_t overlap = 0) {
+    const int64_t extents[3][2] = {{rows, depth}, {depth, columns}, {rows, columns}};
+    const auto leaf = [&](const compile::v1::Instruction& at) -> std::optional<int64_t> {
+      switch (at.opcode()) {
+        case compile::v1::Instruction::OPCODE_EXTENT:
+          return extents[at.index()][at.axis()];
+        case compile::v1::Instruction::OPCODE_STRIDE:
+          return at.axis() == 1 ? 1 : extents[at.index()][1];
+        case compile::v1::Instruction::OPCODE_OVERLAP:
+          return overlap;
+        default:
+          return std::nullopt;
+      }
+    };
+    const Variant& first = source.variants[0];
+    EXPECT_GT(Evaluate(first.grid(0), leaf).value_or(0), 0);
+    const auto holds = Evaluate(first.guard(), leaf);
+    EXPECT_TRUE(holds.has_value());
+    if (holds == 0) return Evaluate(source.variants[1].scratch_bytes(), leaf).value_or(-1) > 0;
+    return first.has_scratch_bytes() && Evaluate(first.scratch_bytes(), leaf) != 0;
+  };
+  EXPECT_FALSE(launch(4096, 4096, 4096));
+  EXPECT_TRUE(launch(4096, 4095, 4096)) << "lines of the left side begin anywhere";
+  EXPECT_TRUE(launch(4096, 4096, 4095)) << "lines of the right side";
+  EXPECT_FALSE(launch(4096, 4095, 200)) << "too few columns to pay for a copy";
+  EXPECT_TRUE(launch(4096, 4096, 4096, /*overlap=*/1));
 }
 
 }  // namespace

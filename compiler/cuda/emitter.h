@@ -115,7 +115,9 @@ class Emitter {
   void NoteGrid(const Op& op, int threads);
   void NoteContractGrid(const Op& op, int rows, int columns);
   void NoteBlocks(LaunchExpression blocks);
-  void NoteOverlap(Id condition);
+  // The call's arguments decide, and few calls make it so: launches for the others leave out what
+  // happens then. Branches without an alternative may ask for shapes, too.
+  bool NoteDetour(Id condition, bool branch);
   struct Sizes {
     LaunchExpression launch, block;
   };
@@ -165,10 +167,11 @@ class Emitter {
   Touched::Places atomics_;  // what atomics of the program touch
   bool takes_block_scratch_ = false;
   bool barriers_ = false;
-  bool overlap_barriers_ = false;  // only where views overlap
-  bool in_overlap_ = false;
-  bool coarse_ = false;       // bounds are
-  LaunchExpression overlap_;  // some pair of views overlaps where that matters; null: never
+  bool detour_barriers_ = false;  // only on detours
+  bool in_detour_ = false;
+  bool coarse_ = false;                              // bounds are
+  std::set<Id> detours_;                             // conditions
+  LaunchExpression any_detour_;                      // one of them holds; null: there are none
   std::vector<std::pair<const Block*, int>> tasks_;  // bodies of `parallel`, with their threads
   bool broadcasts_ = false;      // a word of launch scratch passes on what one thread found
   bool private_memory_ = false;  // of the unit being emitted

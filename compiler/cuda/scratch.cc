@@ -137,9 +137,13 @@ void Emitter::NoteBlocks(LaunchExpression blocks) {
   if (fits(LaunchMax(grid_, blocks))) grid_ = LaunchMax(grid_, blocks);
 }
 
-void Emitter::NoteOverlap(Id condition) {
-  const LaunchExpression found = bounds_.OverlapCondition(condition);
-  if (found != nullptr) overlap_ = overlap_ == nullptr ? found : LaunchMax(overlap_, found);
+bool Emitter::NoteDetour(Id condition, bool branch) {
+  const LaunchExpression found =
+      branch ? bounds_.Condition(condition) : bounds_.OverlapCondition(condition);
+  if (found == nullptr) return false;
+  if (detours_.insert(condition).second)
+    any_detour_ = any_detour_ == nullptr ? found : LaunchMax(any_detour_, found);
+  return true;
 }
 
 Emitter::Sizes Emitter::ScratchSizes() {
@@ -160,7 +164,7 @@ Emitter::Sizes Emitter::ScratchSizes() {
   return ScratchSizes();
 }
 
-// What the launch must have, and again what it must have where no views overlap.
+// What the launch must have, and before that what it must have without detours.
 std::vector<Variant> Emitter::Variants(const LaunchExpression& condition) {
   const auto program = [&](const LaunchExpression& expression, const char* what) {
     const std::optional<compile::v1::Program> found = ToProgram(expression);
@@ -212,16 +216,16 @@ std::vector<Variant> Emitter::Variants(const LaunchExpression& condition) {
     guarded(variant, guard);
   };
   const Sizes whole = ScratchSizes();
-  if (overlap_ != nullptr && status_.ok()) {
-    bounds_.AssumeDisjoint();
-    const Sizes disjoint = ScratchSizes();
+  if (any_detour_ != nullptr && status_.ok()) {
+    bounds_.AssumeNo(detours_);
+    const Sizes direct = ScratchSizes();
     const LaunchExpression guard =
-        LaunchOperation(Instruction::OPCODE_EQ, overlap_, LaunchConstant(0));
+        LaunchOperation(Instruction::OPCODE_EQ, any_detour_, LaunchConstant(0));
     constexpr size_t kLongGuard = 128;
     if (ToProgram(guard) && ToProgram(guard)->instructions_size() < int{kLongGuard})
-      add(disjoint, barriers_, guard);
+      add(direct, barriers_, guard);
   }
-  add(whole, barriers_ || overlap_barriers_, nullptr);
+  add(whole, barriers_ || detour_barriers_, nullptr);
   return variants;
 }
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "compiler/lower/lowerer.h"
+#include "compiler/lower/packed_contract.h"
 
 namespace intent::lower {
 
@@ -28,7 +28,10 @@ void Lowerer::Contract(const Op& op, const Binding& lhs, const Binding& rhs,
   }
 
   if (IsUnitContract(lhs, rhs, attr, acc)) {
-    return UnitContract(op, lhs, rhs, attr, output, [&](const std::vector<Coord>& coords, Id sum) {
+    PackedProblem problem = PlaceUnitContract(lhs, rhs, attr, output);
+    GiveLines(&problem.left, problem.columns);
+    GiveLines(&problem.right, problem.rows);
+    return RunUnitContract(op, problem, [&](const std::vector<Coord>& coords, Id sum) {
       StoreElement(*output, coords, sum);
     });
   }

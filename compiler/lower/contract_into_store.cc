@@ -1,6 +1,7 @@
 // A contraction whose result one store takes, by elementwise operations at most: blocks store their
 // sums where they go, without scratch memory and a pass over it.
 
+#include <algorithm>
 #include <set>
 
 #include "compiler/diag/check.h"
@@ -105,6 +106,44 @@ std::optional<size_t> Lowerer::StoreAfter(const Op& op) const {
   return std::nullopt;
 }
 
+// One copy of what the stores may change and of what lacks lines.
+void Lowerer::CopySides(PackedProblem* problem,
+                        const std::vector<std::pair<TensorPtr, Id>>& hazards) {
+  struct Reader {
+    PackedSide* side;
+    Id uses;
+    SideLeaf leaf;
+  };
+  std::vector<Reader> readers;
+  for (const auto& [side, uses] :
+       {std::pair(&problem->left, problem->columns), std::pair(&problem->right, problem->rows)}) {
+    readers.push_back({side, uses, LeafOf(*side)});
+  }
+  for (const auto& [leaf, changes] : hazards) {
+    Id condition = changes;
+    bool read = false;
+    for (const Reader& reader : readers) {
+      if (reader.leaf.tensor != leaf) continue;
+      condition = b().Or(condition, LacksLines(reader.leaf, reader.uses));
+      read = true;
+    }
+    if (!read) {
+      Snapshot(leaf, condition);
+      continue;
+    }
+    Lines lines = CopyLines(*leaf, condition);
+    leaf->base = lines.base;
+    leaf->strides = std::move(lines.strides);
+    leaf->serial = ++serials_;
+  }
+  for (const Reader& reader : readers) {
+    const bool done = std::any_of(hazards.begin(), hazards.end(), [&](const auto& hazard) {
+      return hazard.first == reader.leaf.tensor;
+    });
+    if (!done) GiveLines(reader.side, reader.uses);
+  }
+}
+
 bool Lowerer::ContractIntoStore(const Op& op) {
   const Type& type = ResultType(op);
   const Binding lhs = Of(op.operands[0]), rhs = Of(op.operands[1]);
@@ -112,13 +151,15 @@ bool Lowerer::ContractIntoStore(const Op& op) {
   if (options_.materialize_all || !IsUnitContract(lhs, rhs, attr, type.dtype())) return false;
   const std::optional<size_t> at = StoreAfter(op);
   if (!at) return false;
-  // What follows is computed from a sum where that is at hand. All of both operands may be read
-  // before and after each store.
+  // What follows is computed from a sum where that is at hand.
   const auto sum = std::make_shared<Id>(kNoId);
   const TensorPtr sums = NewComputed(
       type.dtype(), ExtentIds(type.shape()), {lhs, rhs},
       {std::vector<int>(lhs.tensor->rank(), -1), std::vector<int>(rhs.tensor->rank(), -1)},
       [sum](const std::vector<Coord>&, const Context&) { return *sum; });
+  PackedProblem problem = PlaceUnitContract(lhs, rhs, attr, sums);
+  // All of both sides may be read before and after each store.
+  sums->operands = {problem.left.value, problem.right.value};
   Bind(op.result, Binding::OfTensor(sums));
   std::set<uint64_t> seen{sums->serial};
   while (++position_ < *at) {
@@ -139,10 +180,10 @@ bool Lowerer::ContractIntoStore(const Op& op) {
   const TensorPtr target = AffineWindow(BindAccess(store, store.attr<IndexAttr>(), 2));
   INTENT_CHECK(target != nullptr) << "what stores a window has one";
   const Binding value = Of(store.operands[1]);
-  PrepareStage(value, *target);
+  CopySides(&problem, Hazards(value, *target));
   Report(store, "where the sums are");
   b().SetOrdinal(op.ordinal);
-  UnitContract(op, lhs, rhs, attr, sums, [&](const std::vector<Coord>& coords, Id found) {
+  RunUnitContract(op, problem, [&](const std::vector<Coord>& coords, Id found) {
     *sum = found;
     StoreElement(*target, coords, Eval(value, coords, {}));
   });

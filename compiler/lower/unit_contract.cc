@@ -70,10 +70,9 @@ bool Lowerer::IsUnitContract(const Binding& lhs, const Binding& rhs, const Contr
          sum != DType::kIndex && lhs.tensor->rank() > paired && rhs.tensor->rank() > paired;
 }
 
-void Lowerer::UnitContract(const Op& op, const Binding& lhs, const Binding& rhs,
-                           const ContractAttr& attr, const TensorPtr& output,
-                           const SumStore& store) {
-  const DType sum = output->dtype;
+Lowerer::PackedProblem Lowerer::PlaceUnitContract(const Binding& lhs, const Binding& rhs,
+                                                  const ContractAttr& attr,
+                                                  const TensorPtr& output) {
   Binding left = BeforeExactCast(lhs), right = BeforeExactCast(rhs);
   if (left.tensor->dtype != right.tensor->dtype) {
     left = lhs;
@@ -83,11 +82,14 @@ void Lowerer::UnitContract(const Op& op, const Binding& lhs, const Binding& rhs,
   const bool placed = PlaceOperands(left, right, attr, output, &problem);
   INTENT_CHECK(placed) << "both sides keep an axis";
   for (PackedSide* side : {&problem.left, &problem.right}) {
-    if (!IsPlain(side->value, kPlainOperations)) {
+    if (!IsPlain(side->value, kPlainOperations))
       side->value = Binding::OfTensor(EnsureDense(side->value));
-    }
   }
-  const DType left_dtype = left.tensor->dtype, right_dtype = right.tensor->dtype;
+  return problem;
+}
+
+void Lowerer::RunUnitContract(const Op& op, const PackedProblem& problem, const SumStore& store) {
+  const DType left = problem.left.value.tensor->dtype, right = problem.right.value.tensor->dtype;
   const auto element = [&](const PackedSide& side, DType dtype) {
     return [this, &problem, &side, dtype](Id point, Id own, Id member) {
       const std::vector<Coord> outer = Decode(point, problem.outer_extents);
@@ -95,19 +97,19 @@ void Lowerer::UnitContract(const Op& op, const Binding& lhs, const Binding& rhs,
     };
   };
   tile::TileBuilder::ContractBodies bodies;
-  bodies.left = element(problem.left, ElementOf(left_dtype, right_dtype, sum));
-  bodies.right = element(problem.right, ElementOf(right_dtype, left_dtype, sum));
+  bodies.left = element(problem.left, ElementOf(left, right, problem.dtype));
+  bodies.right = element(problem.right, ElementOf(right, left, problem.dtype));
   bodies.store = [&](Id point, Id row, Id column, Id value) {
     const std::vector<Coord> outer = Decode(point, problem.outer_extents);
-    std::vector<Coord> coords(output->extents.size());
+    std::vector<Coord> coords(problem.output->extents.size());
     for (size_t i = 0; i < outer.size(); ++i) coords[problem.outer_axes[i]] = outer[i];
     coords[problem.row_axis] = CoordOf(row);
     coords[problem.column_axis] = CoordOf(column);
     store(coords, value);
   };
   Report(op, "as a matrix product of blocks of threads");
-  b().Contract(Product(problem.outer_extents), problem.rows, problem.columns, problem.inner, sum,
-               bodies);
+  b().Contract(Product(problem.outer_extents), problem.rows, problem.columns, problem.inner,
+               problem.dtype, bodies);
 }
 
 void Lowerer::StoreElement(const Tensor& target, const std::vector<Coord>& coords, Id element) {

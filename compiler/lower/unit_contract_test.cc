@@ -232,6 +232,27 @@ TEST(UnitContractTest, SumsAreStoredWhereTheyGo) {
                            "  %s = binary add %z, %w : tensor<f32, [s0, s0]>\n")));
 }
 
+TEST(UnitContractTest, OperandsWithoutLinesAreCopiedWhereTheyServeMany) {
+  // The left side's lines are 9 elements long, the right side's as long as there are columns.
+  for (const char* dtype : {"bf16", "f32"}) {
+    const auto program = Lower(Product(dtype, "f32", "", "%x"));
+    ASSERT_NE(program, nullptr);
+    for (int64_t columns : {255, 257}) {
+      const DType element = dtype == std::string("f32") ? DType::kF32 : DType::kBF16;
+      Matrix a(element, {2, 9}, 1), b(element, {9, columns}, 3), c(DType::kF32, {2, columns}, 0);
+      Execute(*program, {&a, &b, &c});
+      for (int64_t column = 0; column < columns; ++column) {
+        double expected = 0;
+        for (int64_t k = 0; k < 9; ++k) expected += a.at(1, k) * b.at(k, column);
+        EXPECT_EQ(c.at(1, column), expected) << column;
+      }
+    }
+    // One remainder tells lines of pieces from others; elements of 4 bytes need none.
+    EXPECT_EQ(tile::Print(*program).find("binary.mod") != std::string::npos,
+              dtype == std::string("bf16"));
+  }
+}
+
 TEST(UnitContractTest, SumsThatOthersReadAreKept) {
   const std::string same = kSame;
   // Another use, another effect between, another place.
