@@ -377,7 +377,6 @@ lower::LowerOptions Lowering(const Module& module) {
   lower::LowerOptions options;
   options.block_threads = kBlockThreads;
   options.vector_bits = operations <= kWideProgram ? kThreadBits : kThreadBits / 4;
-  options.packed_contractions = false;
   return options;
 }
 

@@ -26,7 +26,7 @@ lower::LowerOptions LoweringFor(const Module& module, const CompileInput& input,
   options.materialize_all = !optimise || !passes.Enabled("fuse");
   options.parallel = optimise && passes.Enabled("parallel");
   options.row_groups = optimise && passes.Enabled("row_groups");
-  options.packed_contractions &= optimise && passes.Enabled("packed_contractions");
+  options.packed_contractions = optimise && passes.Enabled("packed_contractions");
   options.fuse_multiply_add = optimise && passes.Enabled("fuse_multiply_add");
   return options;
 }

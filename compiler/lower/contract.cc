@@ -22,7 +22,7 @@ void Lowerer::Contract(const Op& op, const Binding& lhs, const Binding& rhs,
                        const ContractAttr& attr, const TensorPtr& output) {
   const DType acc = output->dtype;
   const int lhs_rank = lhs.tensor->rank(), rhs_rank = rhs.tensor->rank();
-  if (options_.packed_contractions && options_.vector_bits > 0 &&
+  if (options_.packed_contractions && !OnUnits() && options_.vector_bits > 0 &&
       PackedContract(op, lhs, rhs, attr, output)) {
     return;
   }

@@ -33,7 +33,7 @@ struct LowerOptions {
   bool materialize_all = false;  // the plain total lowering: every operation its own stage
   bool parallel = true;
   bool row_groups = true;
-  bool packed_contractions = true;
+  bool packed_contractions = true;  // with units: matrix products of blocks
   bool fuse_multiply_add = true;
   int64_t region_slice = 0;  // members of a slice of a region fold or scan; 0: chosen by their size
   Bounds bounds = Bounds::kGuard;

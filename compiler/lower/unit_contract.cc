@@ -66,8 +66,9 @@ bool Lowerer::IsPlain(const Binding& value, int operations) const {
 bool Lowerer::IsUnitContract(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
                              DType sum) const {
   const auto paired = static_cast<int>(attr.reduce.size() + attr.batch.size());
-  return OnUnits() && !in_parallel_ && BitWidth(sum) >= 32 && BitWidth(sum) <= 64 &&
-         sum != DType::kIndex && lhs.tensor->rank() > paired && rhs.tensor->rank() > paired;
+  return OnUnits() && options_.packed_contractions && !in_parallel_ && BitWidth(sum) >= 32 &&
+         BitWidth(sum) <= 64 && sum != DType::kIndex && lhs.tensor->rank() > paired &&
+         rhs.tensor->rank() > paired;
 }
 
 Lowerer::PackedProblem Lowerer::PlaceUnitContract(const Binding& lhs, const Binding& rhs,

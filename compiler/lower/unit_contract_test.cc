@@ -26,7 +26,6 @@ LowerOptions Units() {
   LowerOptions options;
   options.block_threads = 64;
   options.vector_bits = 128;
-  options.packed_contractions = false;
   return options;
 }
 
