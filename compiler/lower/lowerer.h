@@ -333,9 +333,8 @@ class Lowerer {
                    Id depth, Id first_block);
   void RunPacked(const PackedProblem& problem, const std::vector<Coord>& outer);
   // --- unit_contract.cc: the same where a block of threads has a matrix product of its own.
-  // Both sides keep an axis, and the sums fit matrix products.
-  bool IsUnitContract(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
-                      DType sum) const;
+  // Both sides keep rows enough, and the sums fit matrix products.
+  bool IsUnitContract(const Binding& lhs, const Binding& rhs, const ContractAttr& attr, DType sum);
   // Of an IsUnitContract; `output` says the extents and the dtype of sums.
   PackedProblem PlaceUnitContract(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
                                   const TensorPtr& output);

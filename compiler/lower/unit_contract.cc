@@ -4,11 +4,13 @@
 
 #include "compiler/diag/check.h"
 #include "compiler/lower/packed_contract.h"
+#include "compiler/numerics/scalar.h"
 #include "compiler/plan/cost.h"
 
 namespace intent::lower {
 namespace {
 
+constexpr int64_t kFewRows = 4;      // they leave most of a tile empty
 constexpr int kPlainOperations = 4;  // one in another, of an operand computed where it is read
 
 bool IsByteFloat(DType dtype) { return IsFloat(dtype) && BitWidth(dtype) == 8; }
@@ -64,11 +66,25 @@ bool Lowerer::IsPlain(const Binding& value, int operations) const {
 }
 
 bool Lowerer::IsUnitContract(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
-                             DType sum) const {
-  const auto paired = static_cast<int>(attr.reduce.size() + attr.batch.size());
-  return OnUnits() && options_.packed_contractions && !in_parallel_ && BitWidth(sum) >= 32 &&
-         BitWidth(sum) <= 64 && sum != DType::kIndex && lhs.tensor->rank() > paired &&
-         rhs.tensor->rank() > paired;
+                             DType sum) {
+  if (!OnUnits() || !options_.packed_contractions || in_parallel_) return false;
+  if (BitWidth(sum) < 32 || BitWidth(sum) > 64 || sum == DType::kIndex) return false;
+  // Whether a side keeps axes of its own, enough for a tile as far as is known.
+  const auto fills = [&](const Tensor& tensor, StaticInt AxisPair::*axis) {
+    std::vector<bool> free(tensor.extents.size(), true);
+    for (const auto* pairs : {&attr.reduce, &attr.batch}) {
+      for (const AxisPair& pair : *pairs) free[static_cast<size_t>((pair.*axis).value)] = false;
+    }
+    int64_t known = 1;
+    for (size_t i = 0; i < free.size(); ++i) {
+      if (!free[i]) continue;
+      const ScalarValue* extent = b().ConstantOf(tensor.extents[i]);
+      if (extent == nullptr || numerics::AsIndex(*extent) > kFewRows) return true;
+      known *= numerics::AsIndex(*extent);
+    }
+    return known > kFewRows;
+  };
+  return fills(*lhs.tensor, &AxisPair::lhs) && fills(*rhs.tensor, &AxisPair::rhs);
 }
 
 Lowerer::PackedProblem Lowerer::PlaceUnitContract(const Binding& lhs, const Binding& rhs,

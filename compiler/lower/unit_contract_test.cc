@@ -278,5 +278,18 @@ TEST(UnitContractTest, WithoutAnAxisOfItsOwnASideIsReduced) {
   EXPECT_THAT(tile::Print(*program), Not(HasSubstr("contract(")));
 }
 
+TEST(UnitContractTest, FewRowsAreReducedForTheyLeaveATileEmpty) {
+  const auto rows = [](const std::string& count) {
+    return tile::Print(*Lower("kernel (%0: view<in, f32, [" + count +
+                              ", s1]>, %1: view<in, f32, [s1, s2]>, %2: view<out, f32, [" + count +
+                              ", s2]>) {\n  %x = view_load %0 [:, :] : tensor<f32, [" + count +
+                              ", s1]>\n  %y = view_load %1 [:, :] : tensor<f32, [s1, s2]>\n"
+                              "  %z = contract %x, %y reduce [(1, 0)] : tensor<f32, [" +
+                              count + ", s2]>\n  view_store %2 [:, :] = %z\n  return\n}\n"));
+  };
+  EXPECT_THAT(rows("4"), Not(HasSubstr("contract(")));
+  EXPECT_THAT(rows("5"), HasSubstr("contract("));
+}
+
 }  // namespace
 }  // namespace intent::lower
