@@ -212,14 +212,18 @@ void Emitter::EmitContract(const Op& op) {
                     " && Config::kSharedBytes == ", choice.shared_bytes, ", \"as launched\");"));
   Line(absl::StrCat("const TileWalk walk(", In(op, 1), ", ", In(op, 2),
                     ", Config::kRows, Config::kColumns);"));
-  Line(absl::StrCat("const i64 all_tiles = walk.tiles() * ", In(op, 0), ";"));
+  const bool one_point = In(op, 0) == "i64(1)";
+  if (!one_point) Line(absl::StrCat("const i64 all_tiles = walk.tiles() * ", In(op, 0), ";"));
   // Tiles take the shared memory that tasks had before.
   Line("__syncthreads();");
-  Open("for (i64 tile = blockIdx.x; tile < all_tiles; tile += gridDim.x) {");
-  Line("const i64 point = tile / walk.tiles();");
-  Line("const TilePlace place = walk.at(tile % walk.tiles());");
+  Open(absl::StrCat("for (i64 tile = blockIdx.x; tile < ", one_point ? "walk.tiles()" : "all_tiles",
+                    "; tile += gridDim.x) {"));
+  if (!one_point) Line("const i64 point = tile / walk.tiles();");
+  Line(absl::StrCat("const TilePlace place = walk.at(tile", one_point ? "" : " % walk.tiles()",
+                    ");"));
   unit_ = {1, false, "", "unit"};
-  for (const Block* region : {&left, &right, &store}) inlined_[region->arguments[0]] = "point";
+  for (const Block* region : {&left, &right, &store})
+    inlined_[region->arguments[0]] = one_point ? "i64(0)" : "point";
   std::set<Id> varying;
   for (const Block* region : {&left, &right, &store}) EmitUniform(*region, &varying);
   EmitOperand(left, varying, "left");
