@@ -43,7 +43,7 @@ inline constexpr int64_t kShortRow = 8192;
 
 struct Lowered {
   std::unique_ptr<tile::Program> program;
-  Report report;  // of the plan and of every stage; not yet ordered
+  Report report;                      // of the plan and of every stage; not yet ordered
   std::vector<tile::Id> row_extents;  // with units: what `short_rows` speaks of
 };
 
