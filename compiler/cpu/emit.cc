@@ -44,12 +44,25 @@ struct Complaints : llvm::DiagnosticHandler {
   std::string* first;
 };
 
+bool HoldsContract(const tile::Block& block) {
+  for (const tile::Op* op : block.ops) {
+    if (op->kind == tile::OpKind::kContract) return true;
+    for (const auto& region : op->regions) {
+      if (HoldsContract(*region)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<CpuObject> EmitObject(const tile::Program& program, const Target& target,
                                      const EmitOptions& options) {
   if (target.kind != TargetKind::kCpu) {
     return absl::InvalidArgumentError(absl::StrCat(target.ToString(), " is not a CPU target"));
+  }
+  if (HoldsContract(program.body)) {
+    return absl::InternalError("a program for units of threads reached the CPU back end");
   }
   auto machine = MakeTargetMachine(target, options.opt_level);
   if (!machine.ok()) return machine.status();

@@ -34,7 +34,7 @@ struct CpuObject {
 };
 
 // kUnimplemented names an operation on a dtype that this back end does not serve; kCancelled;
-// kInternal: LLVM refused what we built.
+// kInternal: LLVM refused what we built, or the program was lowered for units of threads.
 absl::StatusOr<CpuObject> EmitObject(const tile::Program& program, const Target& target,
                                      const EmitOptions& options);
 

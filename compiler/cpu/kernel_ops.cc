@@ -5,6 +5,7 @@
 
 #include "compiler/cpu/kernel_walker.h"
 #include "compiler/cpu/memory.h"
+#include "compiler/diag/check.h"
 #include "compiler/driver/intent_call.h"
 
 namespace intent::cpu {
@@ -104,6 +105,9 @@ void KernelWalker::EmitOp(const Op& op) {
       return EmitIf(op);
     case OpKind::kParallel:
       return EmitParallel(op);
+    case OpKind::kContract:
+      INTENT_UNREACHABLE() << "a matrix product of units, which EmitObject refuses";
+      return;
     case OpKind::kYield:
     case OpKind::kFence:  // one thread holds all lanes of a tile
       return;

@@ -332,6 +332,33 @@ TEST(StructureTest, OverlapIsByBytes) {
   EXPECT_EQ(classify(5, 0, 1, 5, 0, 1), 2);
 }
 
+TEST(StructureTest, MatrixProductsOfUnitsAreRefused) {
+  const auto program = ParseOrDie(R"(tile {
+    view f32 rank 1 read
+    %m: mem<f32> = view_base {view=0}
+    %one: index = const 1
+    %yes: bool = const 1
+    if(%yes) () {
+      contract(%one, %one, %one, %one) (%p: index, %r: index, %k: index) {
+        %x: f32 = load(%m, %k) {stride=0}
+        yield(%x)
+      } (%p2: index, %c: index, %k2: index) {
+        %y: f32 = load(%m, %k2) {stride=0}
+        yield(%y)
+      } (%p3: index, %r3: index, %c3: index, %s: f32) {
+        yield
+      }
+      yield
+    } () {
+      yield
+    }
+  })");
+  const auto object = EmitObject(*program, HostTarget(), {});
+  EXPECT_EQ(object.status().code(), absl::StatusCode::kInternal);
+  EXPECT_NE(object.status().message().find("for units of threads"), std::string::npos)
+      << object.status();
+}
+
 TEST(StructureTest, TheFloatEnvironmentIsOursAndRestored) {
 #if defined(__x86_64__)
   const auto program = ParseOrDie(kSaxpy);

@@ -54,9 +54,15 @@ std::string Emitter::Kernel() {
     absl::StrAppend(&text, "  __shared__ __align__(16) char exchange[", exchange_bytes_, "];\n");
   if (body.find("launch_top") != std::string::npos)
     absl::StrAppend(&text, "  i64 launch_top = ", broadcasts_ ? kBroadcastBytes : 0, ";\n");
+  if (takes_block_scratch_ || contract_bytes_ > 0) {
+    text += "  extern __shared__ __align__(1024) char dynamic_shared[];\n";
+  }
+  if (contract_bytes_ > 0) {
+    absl::StrAppend(&text,
+                    "  char* const contract_shared = contract_shared_from(dynamic_shared);\n");
+  }
   if (takes_block_scratch_) {
     text +=
-        "  extern __shared__ __align__(256) char dynamic_shared[];\n"
         "  const bool in_shared = args.block_scratch == nullptr;\n"
         "  const i64 block_size = in_shared ? dynamic_shared_bytes() : args.block_scratch_bytes;\n"
         "  char* const block_scratch =\n"
@@ -209,6 +215,9 @@ void Emitter::EmitOp(const Op& op) {
       return EmitIf(op);
     case OpKind::kParallel:
       return EmitParallel(op);
+    case OpKind::kContract:
+      fenced_ = false;
+      return EmitContract(op);
     case OpKind::kGuard:
       return EmitGuard(op);
     case OpKind::kFence:
@@ -370,7 +379,6 @@ lower::LowerOptions Lowering(const Module& module) {
   lower::LowerOptions options;
   options.block_threads = kBlockThreads;
   options.vector_bits = operations <= kWideProgram ? kThreadBits : kThreadBits / 4;
-  options.packed_contractions = false;
   return options;
 }
 

@@ -33,7 +33,8 @@ struct EmitOptions {
   // it.
   const tile::Program* short_rows = nullptr;
   std::vector<tile::Id> row_extents;
-  bool unroll = true;  // ask for the unrolling of loops that only wait for memory
+  std::string architecture = "sm_80";  // decides which matrix instructions there are
+  bool unroll = true;  // the code will be optimised: loops that only wait for memory unroll
 };
 
 struct CudaSource {

@@ -33,6 +33,7 @@ bool Unrolls(const Block& block) {
       case OpKind::kWhile:
       case OpKind::kIf:
       case OpKind::kParallel:
+      case OpKind::kContract:
       case OpKind::kGuard:
       case OpKind::kFence:
       case OpKind::kAlloc:
@@ -185,21 +186,21 @@ void Emitter::EmitIf(const Op& op) {
     Line(Declare(id, names.back()) + ";");
   }
   const Touched before = touched_;
-  const bool fenced = fenced_, outer_overlap = in_overlap_;
-  const bool overlap = bounds_.OverlapCondition(op.operands[0]) != nullptr;
-  NoteOverlap(op.operands[0]);
+  const bool fenced = fenced_, outer_detour = in_detour_;
+  const bool alone = op.regions[1]->ops.size() <= 1 && names.empty();
+  const bool detour = NoteDetour(op.operands[0], alone && unit_.whole_grid);
   Open(absl::StrCat("if (", In(op, 0), ") {"));
-  in_overlap_ = in_overlap_ || overlap;
+  in_detour_ = in_detour_ || detour;
   EmitBlock(*op.regions[0]);
-  // Where views do not overlap no barrier is needed for what happens if they do.
-  if (unit_.whole_grid && overlap && touched_.written != before.written) Barrier();
-  in_overlap_ = outer_overlap;
+  // Others need no barrier for what happens on a detour.
+  if (unit_.whole_grid && detour && touched_.written != before.written) Barrier();
+  in_detour_ = outer_detour;
   Assign(*op.regions[0], names);
   const Touched then = touched_;
   const bool then_fenced = fenced_;
   touched_ = before;
   fenced_ = fenced;
-  if (op.regions[1]->ops.size() > 1 || !names.empty()) {
+  if (!alone) {
     --depth_;
     Open("} else {");
     EmitBlock(*op.regions[1]);

@@ -1,5 +1,5 @@
 // Kernels as CUDA C++: what the text must hold, and that NVRTC takes it. Without libnvrtc the
-// compilations skip and say so. That the code is right is shown where a GPU runs it (tests/gpu).
+// compilations skip and say so. That the code is right shows where it runs (docs/testing.md).
 
 #include "compiler/cuda/emit.h"
 
@@ -22,7 +22,8 @@ namespace {
 using compile::v1::Variant;
 using testing::HasSubstr;
 
-absl::StatusOr<CudaSource> Emit(const std::string& kernel) {
+absl::StatusOr<CudaSource> Emit(const std::string& kernel,
+                                const std::string& architecture = "sm_80") {
   const ParsedModule parsed = ParseModule(kernel);
   EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : ToString(parsed.diagnostics[0])) << kernel;
   if (!parsed.ok()) return absl::InvalidArgumentError("does not parse");
@@ -33,6 +34,7 @@ absl::StatusOr<CudaSource> Emit(const std::string& kernel) {
   const absl::Status verified = tile::VerifyTile(*lowered.program);
   EXPECT_TRUE(verified.ok()) << verified;
   EmitOptions options;
+  options.architecture = architecture;
   const Function& function = parsed.module->kernel_function();
   for (uint32_t i = 0; i < function.parameters.size(); ++i) {
     (function.parameters[i].type.IsView() ? options.view_parameters : options.scalar_parameters)
@@ -41,14 +43,14 @@ absl::StatusOr<CudaSource> Emit(const std::string& kernel) {
   return EmitCuda(*lowered.program, options);
 }
 
-CudaSource ExpectCompiles(const std::string& kernel) {
-  const auto source = Emit(kernel);
+CudaSource ExpectCompiles(const std::string& kernel, const std::string& architecture = "sm_80") {
+  const auto source = Emit(kernel, architecture);
   EXPECT_TRUE(source.ok()) << source.status();
   if (!source.ok()) return {};
   const Nvrtc* nvrtc = NvrtcForTests();
   if (nvrtc == nullptr) return *source;
-  const auto result =
-      nvrtc->Compile({.source = source->text, .headers = DeviceLibrary(), .architecture = "sm_80"});
+  const auto result = nvrtc->Compile(
+      {.source = source->text, .headers = DeviceLibrary(), .architecture = architecture});
   EXPECT_TRUE(result.ok()) << result.status() << "\n" << source->text;
   return *source;
 }
@@ -154,6 +156,89 @@ kernel (%0: view<in, f32, [s0]>, %1: view<in, index, [2]>, %2: view<inout, f32, 
   ASSERT_FALSE(source.ok());
   EXPECT_TRUE(absl::IsUnimplemented(source.status())) << source.status();
   EXPECT_THAT(std::string(source.status().message()), HasSubstr("operation 16 depends on data"));
+}
+
+// A product of matrices whose elements are of `dtype`, with sums of `sum`; `left` computes the left
+// operand from %x.
+std::string Product(const std::string& dtype, const std::string& sum,
+                    const std::string& left = "") {
+  const std::string l = left.empty() ? "%x" : "%l";
+  return "kernel (%0: view<in, " + dtype + ", [s0, s1]>, %1: view<in, " + dtype +
+         ", [s1, s2]>, %2: view<out, " + sum + ", [s0, s2]>) {\n" +
+         "  %x = view_load %0 [:, :] : tensor<" + dtype + ", [s0, s1]>\n" +
+         "  %y = view_load %1 [:, :] : tensor<" + dtype + ", [s1, s2]>\n" + left +
+         "  %z = contract " + l + ", %y reduce [(1, 0)] : tensor<" + sum + ", [s0, s2]>\n" +
+         "  view_store %2 [:, :] = %z\n  return\n}\n";
+}
+
+TEST(EmitCuda, AMatrixProductTakesTheTargetsMatrixInstructions) {
+  const struct {
+    const char *dtype, *sum, *architecture, *config;
+  } kCases[] = {
+      {"bf16", "f32", "sm_90a", "WarpgroupCores<bf16, bf16, float, "},
+      {"bf16", "f32", "sm_80", "TensorCores<bf16, bf16, float, "},
+      {"f16", "f32", "sm_90a", "WarpgroupCores<f16, f16, float, "},
+      {"i8", "i32", "sm_90a", "WarpgroupCores<i8, i8, i32, "},
+      {"f64", "f64", "sm_80", "DoubleCores<"},
+      {"f32", "f32", "sm_90a", "ScalarCores<float, "},
+      {"i64", "i64", "sm_80", "ScalarCores<i64, "},
+      {"f16", "f64", "sm_80", "DoubleCores<"},
+      {"f8e4m3fn", "f32", "sm_90a", "WarpgroupCores<f16, f16, float, "},
+      {"f8e5m2", "f32", "sm_80", "TensorCores<f16, f16, float, "},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.config);
+    const CudaSource source = ExpectCompiles(Product(c.dtype, c.sum), c.architecture);
+    EXPECT_THAT(source.text, HasSubstr(c.config));
+    ASSERT_FALSE(source.variants.empty());
+    for (const Variant& variant : source.variants) EXPECT_TRUE(variant.has_shared_bytes());
+  }
+}
+
+TEST(EmitCuda, ElementsInMemoryAreDirectOperandsAndOthersAreComputed) {
+  const CudaSource direct = ExpectCompiles(Product("bf16", "f32"), "sm_90a");
+  EXPECT_THAT(direct.text, HasSubstr("const Direct<bf16, Axis::kInner> left"));
+  EXPECT_THAT(direct.text, HasSubstr("const Direct<bf16, Axis::kOwn> right"));
+  const CudaSource negated = ExpectCompiles(
+      Product("bf16", "f32", "  %l = unary negate %x : tensor<bf16, [s0, s1]>\n"), "sm_90a");
+  EXPECT_THAT(negated.text, HasSubstr("const auto left = computed<bf16, Axis::kInner>"));
+  const CudaSource widened = ExpectCompiles(Product("f8e4m3fn", "f32"), "sm_90a");
+  EXPECT_THAT(widened.text, HasSubstr("const Widened<f8e4m3fn, Axis::kInner> left"));
+}
+
+TEST(EmitCuda, OnlyLaunchesThatNeedCopiesOfOperandsWaitForThem) {
+  const CudaSource source = ExpectCompiles(Product("bf16", "f32"), "sm_90a");
+  ASSERT_EQ(source.variants.size(), 2u);
+  EXPECT_FALSE(source.variants[0].cooperative());
+  EXPECT_TRUE(source.variants[1].cooperative());
+  EXPECT_FALSE(source.variants[1].has_guard());
+  // Whether a launch of dense matrices takes the first variant, and its scratch memory.
+  const auto launch = [&](int64_t rows, int64_t depth, int64_t columns, int64_t overlap = 0) {
+    const int64_t extents[3][2] = {{rows, depth}, {depth, columns}, {rows, columns}};
+    const auto leaf = [&](const compile::v1::Instruction& at) -> std::optional<int64_t> {
+      switch (at.opcode()) {
+        case compile::v1::Instruction::OPCODE_EXTENT:
+          return extents[at.index()][at.axis()];
+        case compile::v1::Instruction::OPCODE_STRIDE:
+          return at.axis() == 1 ? 1 : extents[at.index()][1];
+        case compile::v1::Instruction::OPCODE_OVERLAP:
+          return overlap;
+        default:
+          return std::nullopt;
+      }
+    };
+    const Variant& first = source.variants[0];
+    EXPECT_GT(Evaluate(first.grid(0), leaf).value_or(0), 0);
+    const auto holds = Evaluate(first.guard(), leaf);
+    EXPECT_TRUE(holds.has_value());
+    if (holds == 0) return Evaluate(source.variants[1].scratch_bytes(), leaf).value_or(-1) > 0;
+    return first.has_scratch_bytes() && Evaluate(first.scratch_bytes(), leaf) != 0;
+  };
+  EXPECT_FALSE(launch(4096, 4096, 4096));
+  EXPECT_TRUE(launch(4096, 4095, 4096)) << "lines of the left side begin anywhere";
+  EXPECT_TRUE(launch(4096, 4096, 4095)) << "lines of the right side";
+  EXPECT_FALSE(launch(4096, 4095, 200)) << "too few columns to pay for a copy";
+  EXPECT_TRUE(launch(4096, 4096, 4096, /*overlap=*/1));
 }
 
 }  // namespace

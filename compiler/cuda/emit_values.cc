@@ -163,7 +163,7 @@ std::string Emitter::Expression(const Op& op) {
     case OpKind::kFma:
       return call("fma_");
     case OpKind::kSelect:
-      NoteOverlap(op.operands[0]);
+      NoteDetour(op.operands[0], /*branch=*/false);
       if (type(result).IsMem()) return absl::StrCat(In(op, 0), " ? ", In(op, 1), " : ", In(op, 2));
       return call("select_");
     case OpKind::kCast:

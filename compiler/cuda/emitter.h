@@ -3,6 +3,7 @@
 // The state of one emission, shared by emit*.cc.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -80,6 +81,15 @@ class Emitter {
   void EmitAtomic(const Op& op);
   std::string Address(const Op& op, const std::string& lane);
 
+  // --- emit_contract.cc: matrix products.
+  struct Linear;
+  void EmitContract(const Op& op);
+  void EmitUniform(const Block& region, std::set<Id>* varying);
+  std::optional<Linear> LinearOf(Id id, Id own, Id inner, const std::set<Id>& varying);
+  void EmitOperand(const Block& region, const std::set<Id>& varying, const std::string& name);
+  void EmitElement(const Block& region, const std::set<Id>& varying, Id value);
+  void EmitSums(const Block& region, const std::set<Id>& varying);
+
   // --- emit_control.cc
   void EmitFor(const Op& op);
   void EmitWhile(const Op& op);
@@ -103,7 +113,11 @@ class Emitter {
   LaunchExpression ScratchOf(const Block& block, int threads, bool grid);
   bool SlotInScratch(const Op& op, int threads, bool grid) const;
   void NoteGrid(const Op& op, int threads);
-  void NoteOverlap(Id condition);
+  void NoteContractGrid(const Op& op, int rows, int columns);
+  void NoteBlocks(LaunchExpression blocks);
+  // The call's arguments decide, and few calls make it so: launches for the others leave out what
+  // happens then. Branches without an alternative may ask for shapes, too.
+  bool NoteDetour(Id condition, bool branch);
   struct Sizes {
     LaunchExpression launch, block;
   };
@@ -147,15 +161,17 @@ class Emitter {
   int labels_ = 0;
   int exchange_bytes_ = 0;  // of a block
   int warp_exchange_ = 0;   // of a warp
+  int contract_bytes_ = 0;  // of shared memory, for matrix products
   int64_t slots_ = 0;       // of the program
   int64_t ops_ = 0;
   Touched::Places atomics_;  // what atomics of the program touch
   bool takes_block_scratch_ = false;
   bool barriers_ = false;
-  bool overlap_barriers_ = false;  // only where views overlap
-  bool in_overlap_ = false;
-  bool coarse_ = false;       // bounds are
-  LaunchExpression overlap_;  // some pair of views overlaps where that matters; null: never
+  bool detour_barriers_ = false;  // only on detours
+  bool in_detour_ = false;
+  bool coarse_ = false;                              // bounds are
+  std::set<Id> detours_;                             // conditions
+  LaunchExpression any_detour_;                      // one of them holds; null: there are none
   std::vector<std::pair<const Block*, int>> tasks_;  // bodies of `parallel`, with their threads
   bool broadcasts_ = false;      // a word of launch scratch passes on what one thread found
   bool private_memory_ = false;  // of the unit being emitted

@@ -156,13 +156,37 @@ void LaunchBounds::Index(const Block& block) {
 LaunchExpression LaunchBounds::Upper(Id id) { return RangeOf(id).upper; }
 LaunchExpression LaunchBounds::Lower(Id id) { return RangeOf(id).lower; }
 
-LaunchExpression LaunchBounds::OverlapCondition(Id id) const {
+// An index that a call's arguments give as it is, or its remainder.
+LaunchExpression LaunchBounds::Exact(Id id) const {
   const Op* op = program_.definition(id);
   if (op == nullptr) return nullptr;
-  const auto operand = [&](size_t i) { return OverlapCondition(op->operands[i]); };
+  if (op->kind == OpKind::kConst && op->constant.dtype == DType::kIndex)
+    return LaunchConstant(numerics::AsIndex(op->constant));
+  if (op->kind == OpKind::kBinary && op->binary == BinaryKind::kMod) {
+    const LaunchExpression divisor = Exact(op->operands[1]);
+    return ConstantOf(divisor).value_or(0) > 0
+               ? LaunchOperation(Instruction::OPCODE_MOD, Exact(op->operands[0]), divisor)
+               : nullptr;
+  }
+  if (op->kind != OpKind::kViewStride && op->kind != OpKind::kViewExtent) return nullptr;
+  return Node({.opcode = op->kind == OpKind::kViewStride ? Instruction::OPCODE_STRIDE
+                                                         : Instruction::OPCODE_EXTENT,
+               .index = views_[static_cast<size_t>(op->index)],
+               .axis = static_cast<uint32_t>(op->axis),
+               .operands = {}});
+}
+
+LaunchExpression LaunchBounds::ConditionOf(Id id, bool overlaps, bool shapes) const {
+  const Op* op = program_.definition(id);
+  if (op == nullptr) return nullptr;
+  const auto operand = [&](size_t i) { return ConditionOf(op->operands[i], overlaps, shapes); };
+  const auto compared = [&](LaunchNode::Opcode opcode) {
+    return LaunchOperation(opcode, Exact(op->operands[0]), Exact(op->operands[1]));
+  };
   switch (op->kind) {
     case OpKind::kOverlap:
     case OpKind::kSameView:
+      if (!overlaps) return nullptr;
       return Node({.opcode = op->kind == OpKind::kOverlap ? Instruction::OPCODE_OVERLAP
                                                           : Instruction::OPCODE_SAME_VIEW,
                    .index = views_[static_cast<size_t>(op->index)],
@@ -173,53 +197,44 @@ LaunchExpression LaunchBounds::OverlapCondition(Id id) const {
                  ? LaunchOperation(Instruction::OPCODE_EQ, operand(0), LaunchConstant(0))
                  : nullptr;
     case OpKind::kBinary:
+      if (program_.type(id).dtype != DType::kBool) return nullptr;
       if (op->binary == BinaryKind::kAnd)
         return LaunchOperation(Instruction::OPCODE_MIN, operand(0), operand(1));
       if (op->binary == BinaryKind::kOr)
         return LaunchOperation(Instruction::OPCODE_MAX, operand(0), operand(1));
       return nullptr;
+    case OpKind::kCompare:
+      if (!shapes) return nullptr;
+      switch (op->compare) {
+        case CompareKind::kEq:
+          return compared(Instruction::OPCODE_EQ);
+        case CompareKind::kNe:
+          return compared(Instruction::OPCODE_NE);
+        case CompareKind::kLt:
+          return compared(Instruction::OPCODE_LT);
+        case CompareKind::kLe:
+          return compared(Instruction::OPCODE_LE);
+        default:
+          return nullptr;
+      }
     default:
       return nullptr;
   }
 }
 
+LaunchExpression LaunchBounds::OverlapCondition(Id id) const {
+  return ConditionOf(id, /*overlaps=*/true, /*shapes=*/false);
+}
 LaunchExpression LaunchBounds::ShapeCondition(Id id) const {
-  const Op* op = program_.definition(id);
-  if (op == nullptr) return nullptr;
-  const auto exact = [&](Id value) -> LaunchExpression {
-    const Op* leaf = program_.definition(value);
-    if (leaf == nullptr) return nullptr;
-    if (leaf->kind == OpKind::kConst && leaf->constant.dtype == DType::kIndex)
-      return LaunchConstant(numerics::AsIndex(leaf->constant));
-    if (leaf->kind != OpKind::kViewStride && leaf->kind != OpKind::kViewExtent) return nullptr;
-    return Node({.opcode = leaf->kind == OpKind::kViewStride ? Instruction::OPCODE_STRIDE
-                                                             : Instruction::OPCODE_EXTENT,
-                 .index = views_[static_cast<size_t>(leaf->index)],
-                 .axis = static_cast<uint32_t>(leaf->axis),
-                 .operands = {}});
-  };
-  if (op->kind == OpKind::kUnary && op->unary == UnaryKind::kNot) {
-    return LaunchOperation(Instruction::OPCODE_EQ, ShapeCondition(op->operands[0]),
-                           LaunchConstant(0));
-  }
-  if (op->kind != OpKind::kCompare) return nullptr;
-  const LaunchExpression a = exact(op->operands[0]), b = exact(op->operands[1]);
-  switch (op->compare) {
-    case CompareKind::kEq:
-      return LaunchOperation(Instruction::OPCODE_EQ, a, b);
-    case CompareKind::kNe:
-      return LaunchOperation(Instruction::OPCODE_NE, a, b);
-    case CompareKind::kLt:
-      return LaunchOperation(Instruction::OPCODE_LT, a, b);
-    case CompareKind::kLe:
-      return LaunchOperation(Instruction::OPCODE_LE, a, b);
-    default:
-      return nullptr;
-  }
+  return ConditionOf(id, /*overlaps=*/false, /*shapes=*/true);
+}
+LaunchExpression LaunchBounds::Condition(Id id) const {
+  return ConditionOf(id, /*overlaps=*/true, /*shapes=*/true);
 }
 
-void LaunchBounds::AssumeDisjoint() {
-  disjoint_ = true;
+void LaunchBounds::AssumeNo(std::set<Id> detours) {
+  detours_ = std::move(detours);
+  no_detours_ = true;
   known_.clear();
 }
 
@@ -287,7 +302,10 @@ LaunchBounds::Range LaunchBounds::OfDefinition(const Op& op, Id id) {
                  : Range{};
     }
     case OpKind::kSelect: {
-      if (disjoint_ && OverlapCondition(op.operands[0]) != nullptr) return RangeOf(op.operands[2]);
+      if (no_detours_ &&
+          (detours_.contains(op.operands[0]) || OverlapCondition(op.operands[0]) != nullptr)) {
+        return RangeOf(op.operands[2]);
+      }
       const Range a = RangeOf(op.operands[1]), b = RangeOf(op.operands[2]);
       const LaunchExpression condition = coarse_ ? nullptr : ShapeCondition(op.operands[0]);
       if (condition != nullptr && a.upper != nullptr && b.upper != nullptr) {

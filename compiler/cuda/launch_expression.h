@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -52,8 +53,10 @@ class LaunchBounds {
   LaunchExpression OverlapCondition(tile::Id id) const;
   // Whether a stride or extent is what code compares it with, likewise.
   LaunchExpression ShapeCondition(tile::Id id) const;
-  // From here on no views overlap where that matters.
-  void AssumeDisjoint();
+  // Either, and both together.
+  LaunchExpression Condition(tile::Id id) const;
+  // From here on none of these conditions hold, and no views overlap where that matters.
+  void AssumeNo(std::set<tile::Id> detours);
 
   // From here on bounds are shorter expressions, and wider.
   void Coarsen();
@@ -74,12 +77,15 @@ class LaunchBounds {
   Range RangeOf(tile::Id id);
   Range OfDefinition(const tile::Op& op, tile::Id id);
   Range OfBinary(const tile::Op& op);
+  LaunchExpression Exact(tile::Id id) const;
+  LaunchExpression ConditionOf(tile::Id id, bool overlaps, bool shapes) const;
 
   const tile::Program& program_;
   std::vector<uint32_t> views_, scalars_;
   std::unordered_map<tile::Id, Place> places_;
   std::unordered_map<tile::Id, Range> known_;
-  bool disjoint_ = false, coarse_ = false;
+  std::set<tile::Id> detours_;
+  bool no_detours_ = false, coarse_ = false;
 };
 
 }  // namespace intent::cuda

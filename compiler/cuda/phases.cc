@@ -78,6 +78,7 @@ void Emitter::Collect(const Op& op, Touched* touched) const {
       touched->one_thread = false;
       break;
     case OpKind::kParallel:
+    case OpKind::kContract:
       touched->one_thread = false;
       break;
     default:
@@ -89,7 +90,7 @@ void Emitter::Collect(const Op& op, Touched* touched) const {
 }
 
 void Emitter::Barrier() {
-  (in_overlap_ ? overlap_barriers_ : barriers_) = true;
+  (in_detour_ ? detour_barriers_ : barriers_) = true;
   Line("if (grid_barrier(args.barrier, failed)) return;");
   touched_ = {};
 }

@@ -97,6 +97,14 @@ LaunchExpression Emitter::ScratchOf(const Block& block, int threads, bool grid) 
   return LaunchSum(sum.Total(), inner);
 }
 
+void Emitter::NoteContractGrid(const Op& op, int rows, int columns) {
+  const auto tiles = [&](size_t operand, int extent) {
+    const LaunchExpression most = bounds_.Upper(op.operands[operand]);
+    return most == nullptr ? nullptr : CeilDiv(most, extent);
+  };
+  NoteBlocks(LaunchProduct(LaunchProduct(tiles(0, 1), tiles(1, rows)), tiles(2, columns)));
+}
+
 void Emitter::NoteGrid(const Op& op, int threads) {
   const LaunchExpression count = LaunchOperation(
       Instruction::OPCODE_SUB, bounds_.Upper(op.operands[1]), bounds_.Lower(op.operands[0]));
@@ -114,6 +122,11 @@ void Emitter::NoteGrid(const Op& op, int threads) {
       blocks = CeilDiv(count, units);
     }
   }
+  NoteBlocks(blocks);
+}
+
+// Null: not known before the launch.
+void Emitter::NoteBlocks(LaunchExpression blocks) {
   // Room for what Variants adds.
   constexpr int kMost = kMaxProgramInstructions - 8;
   const auto fits = [&](const LaunchExpression& expression) {
@@ -124,9 +137,13 @@ void Emitter::NoteGrid(const Op& op, int threads) {
   if (fits(LaunchMax(grid_, blocks))) grid_ = LaunchMax(grid_, blocks);
 }
 
-void Emitter::NoteOverlap(Id condition) {
-  const LaunchExpression found = bounds_.OverlapCondition(condition);
-  if (found != nullptr) overlap_ = overlap_ == nullptr ? found : LaunchMax(overlap_, found);
+bool Emitter::NoteDetour(Id condition, bool branch) {
+  const LaunchExpression found =
+      branch ? bounds_.Condition(condition) : bounds_.OverlapCondition(condition);
+  if (found == nullptr) return false;
+  if (detours_.insert(condition).second)
+    any_detour_ = any_detour_ == nullptr ? found : LaunchMax(any_detour_, found);
+  return true;
 }
 
 Emitter::Sizes Emitter::ScratchSizes() {
@@ -147,7 +164,7 @@ Emitter::Sizes Emitter::ScratchSizes() {
   return ScratchSizes();
 }
 
-// What the launch must have, and again what it must have where no views overlap.
+// What the launch must have, and before that what it must have without detours.
 std::vector<Variant> Emitter::Variants(const LaunchExpression& condition) {
   const auto program = [&](const LaunchExpression& expression, const char* what) {
     const std::optional<compile::v1::Program> found = ToProgram(expression);
@@ -180,11 +197,15 @@ std::vector<Variant> Emitter::Variants(const LaunchExpression& condition) {
       variants.push_back(std::move(made));
     };
     const auto block = ConstantOf(sizes.block);
+    const LaunchExpression contract = LaunchConstant(contract_bytes_);
+    if (contract_bytes_ > 0)
+      *variant.mutable_shared_bytes() = program(contract, "the tiles of matrix products");
     if (block == 0) return guarded(variant, guard);
     // A block's scratch memory is shared where it is small.
     if (block.value_or(0) <= kSharedScratch) {
       Variant shared = variant;
-      *shared.mutable_shared_bytes() = program(sizes.block, "a block's scratch memory");
+      *shared.mutable_shared_bytes() =
+          program(LaunchMax(sizes.block, contract), "a block's scratch memory");
       const LaunchExpression fits = block ? nullptr
                                           : LaunchOperation(Instruction::OPCODE_LE, sizes.block,
                                                             LaunchConstant(kSharedScratch));
@@ -195,16 +216,16 @@ std::vector<Variant> Emitter::Variants(const LaunchExpression& condition) {
     guarded(variant, guard);
   };
   const Sizes whole = ScratchSizes();
-  if (overlap_ != nullptr && status_.ok()) {
-    bounds_.AssumeDisjoint();
-    const Sizes disjoint = ScratchSizes();
+  if (any_detour_ != nullptr && status_.ok()) {
+    bounds_.AssumeNo(detours_);
+    const Sizes direct = ScratchSizes();
     const LaunchExpression guard =
-        LaunchOperation(Instruction::OPCODE_EQ, overlap_, LaunchConstant(0));
+        LaunchOperation(Instruction::OPCODE_EQ, any_detour_, LaunchConstant(0));
     constexpr size_t kLongGuard = 128;
     if (ToProgram(guard) && ToProgram(guard)->instructions_size() < int{kLongGuard})
-      add(disjoint, barriers_, guard);
+      add(direct, barriers_, guard);
   }
-  add(whole, barriers_ || overlap_barriers_, nullptr);
+  add(whole, barriers_ || detour_barriers_, nullptr);
   return variants;
 }
 

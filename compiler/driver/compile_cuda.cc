@@ -26,7 +26,7 @@ lower::LowerOptions LoweringFor(const Module& module, const CompileInput& input,
   options.materialize_all = !optimise || !passes.Enabled("fuse");
   options.parallel = optimise && passes.Enabled("parallel");
   options.row_groups = optimise && passes.Enabled("row_groups");
-  options.packed_contractions &= optimise && passes.Enabled("packed_contractions");
+  options.packed_contractions = optimise && passes.Enabled("packed_contractions");
   options.fuse_multiply_add = optimise && passes.Enabled("fuse_multiply_add");
   return options;
 }
@@ -89,6 +89,7 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> CompileForCuda(
   absl::Status status = LowerAndVerify(module, lowering, passes, &lowered);
   if (!status.ok()) return status;
   cuda::EmitOptions emission = EmitOptionsFor(module, options);
+  emission.architecture = input.target.base;
   // Rows that turn out to be short have code of their own.
   lower::Lowered rows;
   if (options.opt_level == 2 && passes.Enabled("short_rows") &&

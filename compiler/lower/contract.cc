@@ -6,11 +6,12 @@
 
 #include <algorithm>
 
-#include "compiler/lower/lowerer.h"
+#include "compiler/lower/packed_contract.h"
 
 namespace intent::lower {
 
 void Lowerer::LowerContract(const Op& op) {
+  if (ContractIntoStore(op)) return;
   const Type& result = ResultType(op);
   const TensorPtr output = AllocateDense(result.dtype(), ExtentIds(result.shape()));
   Bind(op.result, Binding::OfTensor(output));
@@ -21,9 +22,18 @@ void Lowerer::Contract(const Op& op, const Binding& lhs, const Binding& rhs,
                        const ContractAttr& attr, const TensorPtr& output) {
   const DType acc = output->dtype;
   const int lhs_rank = lhs.tensor->rank(), rhs_rank = rhs.tensor->rank();
-  if (options_.packed_contractions && options_.vector_bits > 0 &&
+  if (options_.packed_contractions && !OnUnits() && options_.vector_bits > 0 &&
       PackedContract(op, lhs, rhs, attr, output)) {
     return;
+  }
+
+  if (IsUnitContract(lhs, rhs, attr, acc)) {
+    PackedProblem problem = PlaceUnitContract(lhs, rhs, attr, output);
+    GiveLines(&problem.left, problem.columns);
+    GiveLines(&problem.right, problem.rows);
+    return RunUnitContract(op, problem, [&](const std::vector<Coord>& coords, Id sum) {
+      StoreElement(*output, coords, sum);
+    });
   }
 
   // Where each operand's axis finds its coordinate: among the retained or the reduced axes.

@@ -157,10 +157,9 @@ bool Lowerer::IsWholeView(const Tensor& window) {
   return true;
 }
 
-void Lowerer::PrepareStage(const Binding& value, const Tensor& target) {
-  // Leaves are changed only after the walk: one leaf may be reached by several ways.
+std::vector<std::pair<TensorPtr, Id>> Lowerer::Hazards(const Binding& value, const Tensor& target) {
   std::vector<std::pair<TensorPtr, Id>> hazards;
-  if (value.kind != Binding::Kind::kTensor) return;
+  if (value.kind != Binding::Kind::kTensor) return hazards;
   const int rank = target.rank();
   WalkLeaves(value, StageCoords(value.tensor->rank(), -1),
              [&](const TensorPtr& leaf, const std::vector<SymbolicCoord>& coords) {
@@ -188,7 +187,12 @@ void Lowerer::PrepareStage(const Binding& value, const Tensor& target) {
                }
                hazards.emplace_back(leaf, condition);
              });
-  for (const auto& [leaf, condition] : hazards) Snapshot(leaf, condition);
+  return hazards;
+}
+
+void Lowerer::PrepareStage(const Binding& value, const Tensor& target) {
+  // Leaves are changed only after the walk: one leaf may be reached by several ways.
+  for (const auto& [leaf, condition] : Hazards(value, target)) Snapshot(leaf, condition);
 }
 
 }  // namespace intent::lower

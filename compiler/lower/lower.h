@@ -33,7 +33,7 @@ struct LowerOptions {
   bool materialize_all = false;  // the plain total lowering: every operation its own stage
   bool parallel = true;
   bool row_groups = true;
-  bool packed_contractions = true;
+  bool packed_contractions = true;  // with units: matrix products of blocks
   bool fuse_multiply_add = true;
   int64_t region_slice = 0;  // members of a slice of a region fold or scan; 0: chosen by their size
   Bounds bounds = Bounds::kGuard;
@@ -43,7 +43,7 @@ inline constexpr int64_t kShortRow = 8192;
 
 struct Lowered {
   std::unique_ptr<tile::Program> program;
-  Report report;  // of the plan and of every stage; not yet ordered
+  Report report;                      // of the plan and of every stage; not yet ordered
   std::vector<tile::Id> row_extents;  // with units: what `short_rows` speaks of
 };
 

@@ -170,7 +170,9 @@ class Lowerer {
   void Snapshot(const TensorPtr& leaf, Id condition);
   // All of a view, as it was passed.
   bool IsWholeView(const Tensor& window);
-  // Before a stage that writes `target` while it reads `value`.
+  // What a stage that writes `target` while it reads `value` must not read where it lies, and when.
+  std::vector<std::pair<TensorPtr, Id>> Hazards(const Binding& value, const Tensor& target);
+  // Before such a stage.
   void PrepareStage(const Binding& value, const Tensor& target);
   void CollectWrites(const Op& op, std::vector<MemoryOrigin>* writes) const;
 
@@ -353,12 +355,52 @@ class Lowerer {
   bool PackedContract(const Op& op, const Binding& lhs, const Binding& rhs,
                       const ContractAttr& attr, const TensorPtr& output);
   struct PackedSide;
-  struct PackedProblem;
+  struct PackedProblem;  // packed_contract.h
+  // False: a side has no axis of its own.
+  bool PlaceOperands(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
+                     const TensorPtr& output, PackedProblem* placed);
+  Id SideElement(const PackedSide& side, const Coord& own, const Coord& inner,
+                 const std::vector<Coord>& outer, const Context& context);
   void PackPanel(const PackedSide& side, Id packed, int64_t width, Id first, Id limit, Id inner,
                  Id depth, const std::vector<Coord>& outer);
   void MicroKernel(const PackedProblem& problem, Id a, Id c_base, Id b_panel, Id row, Id column,
                    Id depth, Id first_block);
   void RunPacked(const PackedProblem& problem, const std::vector<Coord>& outer);
+  // --- unit_contract.cc: the same where a block of threads has a matrix product of its own.
+  // Both sides keep rows enough, and the sums fit matrix products.
+  bool IsUnitContract(const Binding& lhs, const Binding& rhs, const ContractAttr& attr, DType sum);
+  // Of an IsUnitContract; `output` says the extents and the dtype of sums.
+  PackedProblem PlaceUnitContract(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
+                                  const TensorPtr& output);
+  using SumStore = std::function<void(const std::vector<Coord>& coords, Id sum)>;
+  void RunUnitContract(const Op& op, const PackedProblem& problem, const SumStore& store);
+  void StoreElement(const Tensor& target, const std::vector<Coord>& coords, Id element);
+  bool IsPlain(const Binding& value, int budget) const;
+  // --- lines.cc: operands as blocks of threads read them.
+  struct SideLeaf {  // memory that a side is, its axes permuted or not; null: it is more than that
+    TensorPtr tensor;
+    int own, inner;  // of its axes; -1: several are inner
+  };
+  SideLeaf LeafOf(const PackedSide& side) const;
+  bool IsArgument(Id id) const;
+  // True where a copy pays; `uses`: rows or columns of the other side.
+  Id LacksLines(const SideLeaf& leaf, Id uses);
+  struct Lines {
+    Id base;
+    std::vector<Id> strides;
+  };
+  // Of the source, or of a copy that has lines.
+  Lines CopyLines(const Tensor& source, Id condition);
+  Binding OverLeaf(const Binding& value, const TensorPtr& leaf);
+  void GiveLines(PackedSide* side, Id uses);
+  // --- contract_into_store.cc.
+  bool IsLazyOrScalar(const Op& op) const;
+  bool StoresWindow(const Op& store) const;
+  // The position of the store that alone takes the contraction's result.
+  std::optional<size_t> StoreAfter(const Op& op) const;
+  void CopySides(PackedProblem* problem, const std::vector<std::pair<TensorPtr, Id>>& hazards);
+  // The contraction and all up to that store: position_ is then the store's.
+  bool ContractIntoStore(const Op& op);
 
   // --- formats.cc, quantized.cc, histogram.cc, philox.cc: operations on formats, and the rest.
   void LowerScaledContract(const Op& op);

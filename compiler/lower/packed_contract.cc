@@ -11,9 +11,9 @@
 // about kRun + kInner/kRun + n/kInner roundings in sequence, not n
 // (docs/decisions/0005-contractions-sum-in-runs.md).
 
-#include <algorithm>
+#include "compiler/lower/packed_contract.h"
 
-#include "compiler/lower/lowerer.h"
+#include <algorithm>
 
 namespace intent::lower {
 namespace {
@@ -28,35 +28,11 @@ constexpr int64_t kStreams = 8;  // rows read at once while packing along the in
 
 }  // namespace
 
-// One operand: which of its axes is its own, which are summed over, and how the others find
-// coordinates.
-struct Lowerer::PackedSide {
-  Binding value;
-  int own = -1;            // the axis of rows (left) or columns (right)
-  std::vector<int> inner;  // reduced axes, in the order of the pairs
-  std::vector<int> outer;  // by axis: position among the outer coordinates, or -1
-  bool lanes_along_inner = false;
-  std::vector<Id> watch;
-};
-
-struct Lowerer::PackedProblem {
-  PackedSide left, right;
-  TensorPtr output;
-  int row_axis = 0, column_axis = 0;  // of the output
-  std::vector<int> outer_axes;        // of the output, by outer coordinate
-  std::vector<Id> inner_extents;
-  Id rows = kNoId, columns = kNoId, inner = kNoId;
-  DType dtype = DType::kF32;
-  int32_t lanes = 1;
-};
-
-bool Lowerer::PackedContract(const Op& op, const Binding& lhs, const Binding& rhs,
-                             const ContractAttr& attr, const TensorPtr& output) {
-  const DType acc = output->dtype;
-  if (BitWidth(acc) < 32 || acc == DType::kIndex) return false;
-  PackedProblem problem;
+bool Lowerer::PlaceOperands(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
+                            const TensorPtr& output, PackedProblem* placed) {
+  PackedProblem& problem = *placed;
   problem.output = output;
-  problem.dtype = acc;
+  problem.dtype = output->dtype;
   problem.left.value = lhs;
   problem.right.value = rhs;
   const int left_rank = problem.left.value.tensor->rank(),
@@ -109,6 +85,17 @@ bool Lowerer::PackedContract(const Op& op, const Binding& lhs, const Binding& rh
   problem.rows = output->extents[problem.row_axis];
   problem.columns = output->extents[problem.column_axis];
   problem.inner = Product(problem.inner_extents);
+  problem.outer_extents = std::move(outer_extents);
+  return true;
+}
+
+bool Lowerer::PackedContract(const Op& op, const Binding& lhs, const Binding& rhs,
+                             const ContractAttr& attr, const TensorPtr& output) {
+  const DType acc = output->dtype;
+  if (BitWidth(acc) < 32 || acc == DType::kIndex) return false;
+  PackedProblem problem;
+  if (!PlaceOperands(lhs, rhs, attr, output, &problem)) return false;
+  const std::vector<Id>& outer_extents = problem.outer_extents;
   problem.lanes = std::max(1, options_.vector_bits / BitWidth(acc));
   // Without members every sum is zero, and no block would say so.
   const Id empty = b().Equal(problem.inner, b().Index(0));
@@ -136,6 +123,22 @@ bool Lowerer::PackedContract(const Op& op, const Binding& lhs, const Binding& rh
   return true;
 }
 
+Id Lowerer::SideElement(const PackedSide& side, const Coord& own, const Coord& inner,
+                        const std::vector<Coord>& outer, const Context& context) {
+  const int rank = side.value.tensor->rank();
+  std::vector<Coord> coords(rank);
+  std::vector<Id> extents;
+  for (int axis : side.inner) extents.push_back(side.value.tensor->extents[axis]);
+  const std::vector<Coord> members =
+      side.inner.size() == 1 ? std::vector<Coord>{inner} : Decode(inner.base, extents);
+  for (int axis = 0; axis < rank; ++axis) {
+    if (side.outer[axis] >= 0) coords[axis] = outer[side.outer[axis]];
+  }
+  for (size_t i = 0; i < side.inner.size(); ++i) coords[side.inner[i]] = members[i];
+  coords[side.own] = own;
+  return Eval(side.value, coords, context);
+}
+
 // Fills packed[k*width + i] with element (first + i, inner + k) of one side for i < width and k <
 // depth; past `limit` with zeros. Whole vectors are copied where the side's own axis is contiguous;
 // elsewhere a few streams along the inner axis at a time, so that every line is read whole while it
@@ -143,21 +146,10 @@ bool Lowerer::PackedContract(const Op& op, const Binding& lhs, const Binding& rh
 void Lowerer::PackPanel(const PackedSide& side, Id packed, int64_t width, Id first, Id limit,
                         Id inner, Id depth, const std::vector<Coord>& outer) {
   const DType dtype = b().type(packed).dtype;
-  const int rank = side.value.tensor->rank();
   const int32_t lanes = std::max(1, options_.vector_bits / BitWidth(dtype));
   const Id zero = b().Index(0), one = b().Index(1), step = b().Index(width);
   const auto element = [&](const Coord& own, const Coord& k, const Context& context) {
-    std::vector<Coord> coords(rank);
-    std::vector<Id> extents;
-    for (int axis : side.inner) extents.push_back(side.value.tensor->extents[axis]);
-    const std::vector<Coord> members =
-        side.inner.size() == 1 ? std::vector<Coord>{k} : Decode(k.base, extents);
-    for (int axis = 0; axis < rank; ++axis) {
-      if (side.outer[axis] >= 0) coords[axis] = outer[side.outer[axis]];
-    }
-    for (size_t i = 0; i < side.inner.size(); ++i) coords[side.inner[i]] = members[i];
-    coords[side.own] = own;
-    return b().Splat(b().Cast(Eval(side.value, coords, context), dtype), context.lanes);
+    return b().Splat(b().Cast(SideElement(side, own, k, outer, context), dtype), context.lanes);
   };
   const bool vectors = !side.lanes_along_inner && width % lanes == 0 && lanes > 1;
   const int32_t across = vectors ? lanes : 1;

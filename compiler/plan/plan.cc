@@ -4,40 +4,11 @@
 #include <optional>
 
 #include "compiler/plan/arithmetic.h"
+#include "compiler/plan/cost.h"
 #include "compiler/plan/reshape.h"
 
 namespace intent::plan {
 namespace {
-
-// Operations whose recomputation costs more than a read from the cache.
-bool IsExpensive(const Op& op) {
-  if (op.kind == OpKind::kUnary) {
-    switch (op.attr<UnaryAttr>().kind) {
-      case UnaryKind::kNegate:
-      case UnaryKind::kNot:
-      case UnaryKind::kAbs:
-      case UnaryKind::kFloor:
-        return false;
-      default:
-        return true;
-    }
-  }
-  if (op.kind == OpKind::kBinary) {
-    switch (op.attr<BinaryAttr>().kind) {
-      case BinaryKind::kDiv:
-      case BinaryKind::kFloorDiv:
-      case BinaryKind::kMod:
-      case BinaryKind::kPow:
-      case BinaryKind::kIpowTrunc:
-      case BinaryKind::kFloatFloorDiv:
-      case BinaryKind::kFloatFloorMod:
-        return true;
-      default:
-        return false;
-    }
-  }
-  return op.kind == OpKind::kRandomBits;
-}
 
 bool HasTensor(const Type& type) {
   if (type.IsTensor()) return true;
@@ -472,6 +443,35 @@ class Planner {
 };
 
 }  // namespace
+
+bool IsExpensive(const Op& op) {
+  if (op.kind == OpKind::kUnary) {
+    switch (op.attr<UnaryAttr>().kind) {
+      case UnaryKind::kNegate:
+      case UnaryKind::kNot:
+      case UnaryKind::kAbs:
+      case UnaryKind::kFloor:
+        return false;
+      default:
+        return true;
+    }
+  }
+  if (op.kind == OpKind::kBinary) {
+    switch (op.attr<BinaryAttr>().kind) {
+      case BinaryKind::kDiv:
+      case BinaryKind::kFloorDiv:
+      case BinaryKind::kMod:
+      case BinaryKind::kPow:
+      case BinaryKind::kIpowTrunc:
+      case BinaryKind::kFloatFloorDiv:
+      case BinaryKind::kFloatFloorMod:
+        return true;
+      default:
+        return false;
+    }
+  }
+  return op.kind == OpKind::kRandomBits;
+}
 
 bool IsLazy(const Function& function, const Op& op) {
   const Type& type = function.type(op.result);

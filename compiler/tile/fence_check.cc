@@ -67,11 +67,12 @@ void FenceChecker::Synchronise() {
 void FenceChecker::Reach(const Op& op) {
   if (!InTask()) {
     Synchronise();
-    if (op.kind != OpKind::kParallel) return;
-    parallel_ = &op;
+    if (op.kind != OpKind::kParallel && op.kind != OpKind::kContract) return;
+    tasks_of_ = &op;
     ++parallel_era_;
     task_ = 0;
-    unit_threads_ = UnitThreads(program_, *op.regions[0], block_threads_);
+    unit_threads_ =
+        op.kind == OpKind::kContract ? 1 : UnitThreads(program_, *op.regions[0], block_threads_);
     return;
   }
   const bool block = unit_threads_ > kWarpThreads;
@@ -92,15 +93,15 @@ void FenceChecker::Reach(const Op& op) {
   }
 }
 
-void FenceChecker::BeginTask(const Op& parallel) {
-  if (&parallel != parallel_) return;
+void FenceChecker::BeginTask(const Op& op) {
+  if (&op != tasks_of_) return;
   Synchronise();
   ++task_;
 }
 
-void FenceChecker::Joined(const Op& parallel) {
-  if (&parallel != parallel_) return;
-  parallel_ = nullptr;
+void FenceChecker::Joined(const Op& op) {
+  if (&op != tasks_of_) return;
+  tasks_of_ = nullptr;
   unit_threads_ = block_threads_;
 }
 
@@ -164,7 +165,9 @@ void FenceChecker::Access(const Op& op, int32_t lane, int32_t lanes, const char*
     if (!InTask() || !shared) continue;
     const Trace task = {task_, &op};
     const Trace other = byte.in_parallel.Add(parallel_era_, how, task, left);
-    if (other.actor != kNobody) return Report(other, task, "tasks", "of one parallel", at);
+    if (other.actor != kNobody)
+      return Report(other, task, "tasks",
+                    absl::StrCat("of one ", std::string(NameOf(tasks_of_->kind))), at);
   }
   // The old element travels to all threads through shared memory.
   if (atomic && op.kind != OpKind::kAtomicStore && unit_threads_ > kWarpThreads) Synchronise();

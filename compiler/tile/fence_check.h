@@ -6,7 +6,8 @@
 //
 //   inside a task    a thread reads what another wrote, or overwrites what another wrote or read,
 //                    without a fence between; a release, or what follows an acquire, without one;
-//   between tasks    one writes what another accesses, atomics apart;
+//   between tasks    one writes what another accesses, atomics apart. Of a `contract` every element
+//                    and every store is a task: blocks compute elements while others store sums;
 //   outside          two threads write the same element in one operation. All else there the
 //                    emitter separates by barriers of the grid (compiler/cuda/phases.cc).
 //
@@ -45,8 +46,8 @@ class FenceChecker : public InterpObserver {
               int64_t bytes) override;
   void Allocate(const Op& op, const char* memory, int64_t bytes) override;
   void EndIteration(const Op& loop) override;
-  void BeginTask(const Op& parallel) override;
-  void Joined(const Op& parallel) override;
+  void BeginTask(const Op& op) override;
+  void Joined(const Op& op) override;
 
  private:
   // Who accesses: a thread or a task, or several that do the same.
@@ -57,7 +58,7 @@ class FenceChecker : public InterpObserver {
     Actor actor = kNobody;
     const Op* op = nullptr;
   };
-  // What happened to a byte in one era: between two fences, or in one `parallel`.
+  // What happened to a byte in one era: between two fences, or in one operation with tasks.
   struct History {
     int64_t era = -1;
     Trace read, written, atomic;
@@ -75,7 +76,7 @@ class FenceChecker : public InterpObserver {
     bool of_task = false;
   };
 
-  bool InTask() const { return parallel_ != nullptr; }
+  bool InTask() const { return tasks_of_ != nullptr; }
   void Synchronise();
   const Memory* MemoryAt(uintptr_t address) const;
   std::string Place(uintptr_t address) const;
@@ -86,7 +87,7 @@ class FenceChecker : public InterpObserver {
   const intent_call* call_;
   const int block_threads_;
   std::optional<std::string> conflict_;
-  const Op* parallel_ = nullptr;  // whose tasks run
+  const Op* tasks_of_ = nullptr;  // whose tasks run
   int unit_threads_;
   Actor task_ = 0;
   int64_t fence_era_ = 0, parallel_era_ = 0;

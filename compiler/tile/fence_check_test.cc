@@ -134,6 +134,38 @@ TEST(FenceCheckTest, TasksKeepApart) {
       << "a slot is the unit's own";
 }
 
+TEST(FenceCheckTest, MatrixProductsStoreWhatNothingElseTouches) {
+  // 2 x 2 sums over 8 members; the view holds the left side from 0 on, the right from 16 on.
+  const auto product = [](const std::string& store) {
+    return ConflictOf(
+        "%16: index = const 16 %32: index = const 32 %3: index = const 3 "
+        "contract(%1, %2, %2, %8) @7 (%p: index, %r: index, %k: index) {"
+        "%a: index = binary.mul(%r, %8) %i: index = binary.add(%a, %k) "
+        "%l: f32 = load(%m, %i) yield(%l) } (%p2: index, %c: index, %k2: index) {"
+        "%a2: index = binary.mul(%c, %8) %b2: index = binary.add(%a2, %k2) "
+        "%i2: index = binary.add(%b2, %16) %l2: f32 = load(%m, %i2) yield(%l2) }"
+        "(%p3: index, %r3: index, %c3: index, %s: f32) {"
+        "%t: index = binary.mul(%r3, %2) %u: index = binary.add(%t, %c3) "
+        "%at: index = binary.add(%u, %32) " +
+        store + " yield }");
+  };
+  EXPECT_EQ(product("store(%m, %at, %s) {stride=0}"), "");
+  EXPECT_EQ(product("%o: f32 = load(%m, %at) %n: f32 = binary.add(%o, %s) "
+                    "store(%m, %at, %n) {stride=0}"),
+            "")
+      << "a sum adds to what lies at its place";
+  EXPECT_EQ(product("store(%m, %u, %s) {stride=0} @9"),
+            "race of tasks, of one contract: load by number 1, then store @9 by number 33, at byte "
+            "0 of view 0")
+      << "an element of the left side";
+  EXPECT_NE(product("%n: f32 = cast(%u) store(%m, %32, %n) {stride=0}"), "") << "one place for all";
+  EXPECT_NE(product("%v: index = binary.sub(%3, %u) %w3: index = binary.add(%v, %32) "
+                    "%o: f32 = load(%m, %w3) store(%m, %at, %o) {stride=0} "
+                    "store(%m, %at, %s) {stride=0}"),
+            "")
+      << "another sum's place";
+}
+
 TEST(FenceCheckTest, AtomicsOfTasksDoNotConflict) {
   const std::string atomic =
       "%u: mem<i32> = mem_cast(%m) %one: i32 = const 1 "

@@ -21,9 +21,10 @@ class InterpObserver {
   virtual void Allocate(const Op& op, const char* memory, int64_t bytes) = 0;
   // An iteration of a loop ends; so does what its bodies allocated.
   virtual void EndIteration(const Op& loop) = 0;
-  // Tasks of a `parallel` come between Reach and Joined of it.
-  virtual void BeginTask(const Op& parallel) = 0;
-  virtual void Joined(const Op& parallel) = 0;
+  // Tasks of a `parallel` come between Reach and Joined of it, and so do those of a `contract`:
+  // each element of a side is one, and each sum that is stored.
+  virtual void BeginTask(const Op& op) = 0;
+  virtual void Joined(const Op& op) = 0;
 };
 
 }  // namespace intent::tile

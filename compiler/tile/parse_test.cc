@@ -62,6 +62,14 @@ constexpr char kEveryShape[] = R"(tile {
   %34: u32 = atomic_rmw.max(%32, %5, %33) {order=relaxed}
   %35: u32, %36: bool = atomic_cas(%32, %5, %33, %34) {order=acq_rel}
   %37: f32 = binary.mul(%7, %7) {rounds}
+  contract(%5, %1, %1, %6) @7 (%38: index, %39: index, %40: index) {
+    yield(%7)
+  } (%41: index, %42: index, %43: index) {
+    yield(%7)
+  } (%44: index, %45: index, %46: index, %47: f32) {
+    store(%9, %45, %47) {stride=0}
+    yield
+  }
 }
 )";
 

@@ -147,6 +147,7 @@ class Printer {
       case OpKind::kWhile:
       case OpKind::kIf:
       case OpKind::kParallel:
+      case OpKind::kContract:
       case OpKind::kYield:
       case OpKind::kPoll:
       case OpKind::kFence:

@@ -497,6 +497,26 @@ void TileBuilder::Parallel(Id lo, Id hi, Id grain, const std::function<void(Id, 
   Pop();
 }
 
+void TileBuilder::Contract(Id points, Id rows, Id columns, Id depth, DType sums,
+                           const ContractBodies& bodies) {
+  Op* op = Append(OpKind::kContract, {points, rows, columns, depth}, {});
+  for (size_t region = 0; region < op->regions.size(); ++region) {
+    Block* block = op->regions[region].get();
+    std::vector<Id> at;
+    for (int i = 0; i < 3; ++i)
+      at.push_back(program_->NewArgument(block, Type::Scalar(DType::kIndex)));
+    Push(block);
+    std::vector<Id> yields;
+    if (region == 2) {
+      bodies.store(at[0], at[1], at[2], program_->NewArgument(block, Type::Scalar(sums)));
+    } else {
+      yields.push_back((region == 0 ? bodies.left : bodies.right)(at[0], at[1], at[2]));
+    }
+    Append(OpKind::kYield, std::move(yields), {});
+    Pop();
+  }
+}
+
 void TileBuilder::Guard(Id condition, Id value, Id limit, int32_t status, int32_t parameter,
                         int32_t axis) {
   if (const ScalarValue* constant = ConstantOf(condition); constant != nullptr && constant->bits)

@@ -115,6 +115,11 @@ class TileBuilder {
                      const std::function<std::vector<Id>()>& else_body);
   void If(Id condition, const std::function<void()>& then_body);
   void Parallel(Id lo, Id hi, Id grain, const std::function<void(Id begin, Id end)>& body);
+  struct ContractBodies {
+    std::function<Id(Id point, Id own, Id member)> left, right;
+    std::function<void(Id point, Id row, Id column, Id sum)> store;
+  };
+  void Contract(Id points, Id rows, Id columns, Id depth, DType sums, const ContractBodies& bodies);
 
   void Guard(Id condition, Id value, Id limit, int32_t status, int32_t parameter, int32_t axis);
   void Poll();

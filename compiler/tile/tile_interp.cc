@@ -118,6 +118,9 @@ class Interpreter {
   void EndIteration(const Op& op) {
     if (observer_ != nullptr) observer_->EndIteration(op);
   }
+  void BeginTask(const Op& op) {
+    if (observer_ != nullptr) observer_->BeginTask(op);
+  }
 
   void RunFor(const Op& op) {
     const int64_t lo = IndexIn(op, 0), hi = IndexIn(op, 1), step = IndexIn(op, 2);
@@ -160,9 +163,63 @@ class Interpreter {
     const int64_t grain = std::max<int64_t>(IndexIn(op, 2), 1);
     for (__int128 begin = lo; begin < hi && Running(); begin += grain) {
       const __int128 end = std::min<__int128>(begin + grain, hi);
-      if (observer_ != nullptr) observer_->BeginTask(op);
+      BeginTask(op);
       RunBody(*op.regions[0],
               {IndexValue(static_cast<int64_t>(begin)), IndexValue(static_cast<int64_t>(end))});
+    }
+    if (observer_ != nullptr) observer_->Joined(op);
+  }
+
+  // Runs of members first, then runs of runs: long sums stay within the language's bound.
+  ScalarValue SumOfProducts(const ScalarValue* left, const ScalarValue* right, int64_t depth,
+                            DType dtype) const {
+    constexpr int64_t kRun = 64;
+    ScalarValue sum = numerics::MakeZero(dtype);
+    if (depth > kRun) {
+      const int64_t half = (depth / 2 + kRun - 1) / kRun * kRun;
+      return numerics::EvalBinary(BinaryKind::kAdd, SumOfProducts(left, right, half, dtype),
+                                  SumOfProducts(left + half, right + half, depth - half, dtype));
+    }
+    for (int64_t i = 0; i < depth; ++i) {
+      sum = IsFloat(dtype)
+                ? MultiplyAdd(left[i], right[i], sum)
+                : numerics::EvalBinary(BinaryKind::kAdd, sum,
+                                       numerics::EvalBinary(BinaryKind::kMul, left[i], right[i]));
+    }
+    return sum;
+  }
+
+  void RunContract(const Op& op) {
+    const int64_t points = IndexIn(op, 0), depth = IndexIn(op, 3);
+    const int64_t extents[2] = {IndexIn(op, 1), IndexIn(op, 2)};
+    constexpr int64_t kMostElements = int64_t{1} << 26;  // of a side, held at once
+    for (int64_t extent : extents) {
+      if (points > 0 && extent > kMostElements / std::max<int64_t>(depth, 1)) {
+        return Fail(op, INTENT_NO_MEMORY, -1, -1, extent, 0);
+      }
+    }
+    const DType dtype = program_.type(op.regions[2]->arguments[3]).dtype;
+    for (int64_t point = 0; point < points && Running(); ++point) {
+      std::vector<ScalarValue> sides[2];
+      for (size_t side = 0; side < 2; ++side) {
+        for (int64_t own = 0; own < extents[side]; ++own) {
+          for (int64_t member = 0; member < depth; ++member) {
+            BeginTask(op);
+            const std::vector<Value> element = RunBody(
+                *op.regions[side], {IndexValue(point), IndexValue(own), IndexValue(member)});
+            sides[side].push_back(numerics::EvalCast(element[0].lanes[0], dtype));
+          }
+        }
+      }
+      for (int64_t row = 0; row < extents[0]; ++row) {
+        for (int64_t column = 0; column < extents[1]; ++column) {
+          const ScalarValue sum = SumOfProducts(sides[0].data() + row * depth,
+                                                sides[1].data() + column * depth, depth, dtype);
+          BeginTask(op);
+          RunBody(*op.regions[2],
+                  {IndexValue(point), IndexValue(row), IndexValue(column), {{sum}, nullptr}});
+        }
+      }
     }
     if (observer_ != nullptr) observer_->Joined(op);
   }
@@ -386,6 +443,8 @@ class Interpreter {
         return RunIf(op, scratch);
       case OpKind::kParallel:
         return RunParallel(op);
+      case OpKind::kContract:
+        return RunContract(op);
       case OpKind::kYield:
       case OpKind::kFence:
         return;

@@ -123,6 +123,41 @@ TEST(TileInterpTest, AtomicsGiveTheOldElement) {
   EXPECT_EQ(got, (std::vector<int32_t>{5, 3, 1, 0}));
 }
 
+TEST(TileInterpTest, MatrixProductsStoreEverySumOfEveryPoint) {
+  // Two points of 2 x 1 results over two members, behind the operands.
+  Call run({1, 2, 3, 4, 5, 6, 7, 8, 10, 100, 0, 0, 0, 0});
+  EXPECT_EQ(run(R"(tile {
+    view f32 rank 1 read write
+    %m: mem<f32> = view_base {view=0}
+    %1: index = const 1
+    %2: index = const 2
+    %4: index = const 4
+    %8: index = const 8
+    %10: index = const 10
+    contract(%2, %2, %1, %2) (%p: index, %r: index, %k: index) {
+      %a: index = binary.mul(%p, %4)
+      %b: index = binary.mul(%r, %2)
+      %c: index = binary.add(%a, %b)
+      %d: index = binary.add(%c, %k)
+      %x: f32 = load(%m, %d) {stride=0}
+      yield(%x)
+    } (%q: index, %c2: index, %k2: index) {
+      %e: index = binary.add(%8, %k2)
+      %y: f32 = load(%m, %e) {stride=0}
+      yield(%y)
+    } (%s: index, %r3: index, %c3: index, %sum: f32) {
+      %f: index = binary.mul(%s, %2)
+      %g: index = binary.add(%f, %r3)
+      %h: index = binary.add(%g, %10)
+      store(%m, %h, %sum) {stride=0}
+      yield
+    }
+  })"),
+            INTENT_OK);
+  EXPECT_EQ(std::vector<float>(run.data.begin() + 10, run.data.end()),
+            (std::vector<float>{210, 430, 650, 870}));
+}
+
 TEST(TileInterpTest, HostileAllocationsAreRefused) {
   Call run({0});
   EXPECT_EQ(run(R"(tile {

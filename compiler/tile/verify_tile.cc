@@ -320,7 +320,10 @@ class Verifier {
         for (size_t i = 0; i < inits; ++i) Require(In(op, 3 + i) == results[i], op, "an init");
         Types arguments(loop ? 1 : 2, index);
         arguments.insert(arguments.end(), results.begin(), results.end());
-        return CheckRegion(op, 0, arguments, results, depth);
+        parallels_ += loop ? 0 : 1;
+        CheckRegion(op, 0, arguments, results, depth);
+        parallels_ -= loop ? 0 : 1;
+        return;
       }
       case OpKind::kWhile:
         Shape(op, op.results.size(), op.results.size(), op.results.size());
@@ -337,6 +340,76 @@ class Verifier {
         if (ok()) CheckRegion(op, 1, {}, results, depth);
         return;
     }
+  }
+
+  // Scalars without effects, and loads.
+  static bool ComputesElement(const Op& op) {
+    switch (op.kind) {
+      case OpKind::kConst:
+      case OpKind::kViewBase:
+      case OpKind::kViewExtent:
+      case OpKind::kViewStride:
+      case OpKind::kScalarArg:
+      case OpKind::kOverlap:
+      case OpKind::kSameView:
+      case OpKind::kMemOffset:
+      case OpKind::kMemCast:
+      case OpKind::kLoad:
+      case OpKind::kUnary:
+      case OpKind::kBinary:
+      case OpKind::kCompare:
+      case OpKind::kFma:
+      case OpKind::kSelect:
+      case OpKind::kCast:
+      case OpKind::kSaturatingCast:
+      case OpKind::kBitcast:
+      case OpKind::kYield:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // The elements of matrix units are exact in the sum's dtype, and so are their products.
+  static bool MeetsIn(DType left, DType right, DType sum) {
+    const auto is_byte = [](DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; };
+    if (left == sum && right == sum) return true;
+    if (sum == DType::kI32) return is_byte(left) && is_byte(right);
+    return sum == DType::kF32 && left == right && (left == DType::kF16 || left == DType::kBF16);
+  }
+
+  void CheckContract(const Op& op, int depth) {
+    const Type index = Type::Scalar(DType::kIndex);
+    Shape(op, 4, 4, 0);
+    Require(parallels_ == 0, op, "only outside of tasks");
+    for (size_t i = 0; i < 4 && ok(); ++i) Require(IsIndexScalar(In(op, i)), op, "extents");
+    Type elements[2];
+    for (size_t region = 0; region < 3 && ok(); ++region) {
+      const Block& block = *op.regions[region];
+      for (const Op* inner : block.ops) {
+        Require(ComputesElement(*inner) || (region == 2 && inner->kind == OpKind::kStore), op,
+                "a region holds more than an element");
+        for (Id id : inner->results)
+          Require(program_.type(id).lanes == 1, op, "regions of scalars");
+      }
+      if (region == 2) continue;
+      Require(!block.ops.empty() && block.ops.back()->operands.size() == 1, op, "one element");
+      if (ok()) elements[region] = program_.type(block.ops.back()->operands[0]);
+      if (ok()) CheckRegion(op, region, {index, index, index}, {elements[region]}, depth);
+    }
+    if (!ok()) return;
+    const Block& store = *op.regions[2];
+    Require(store.arguments.size() == 4, op, "number of region arguments");
+    if (!ok()) return;
+    const Type sum = program_.type(store.arguments[3]);
+    for (const Type& element : elements)
+      Require(!element.IsMem() && element.lanes == 1, op, "elements are scalars");
+    Require(!sum.IsMem() && sum.lanes == 1 && (IsInteger(sum.dtype) || IsFloat(sum.dtype)) &&
+                sum.dtype != DType::kIndex &&
+                (BitWidth(sum.dtype) == 32 || BitWidth(sum.dtype) == 64),
+            op, "sums of 32 or 64 bits");
+    Require(MeetsIn(elements[0].dtype, elements[1].dtype, sum.dtype), op, "the elements' dtypes");
+    CheckRegion(op, 2, {index, index, index, sum}, {}, depth);
   }
 
   void CheckTypes(const Op& op, int depth) {
@@ -406,6 +479,8 @@ class Verifier {
       case OpKind::kIf:
       case OpKind::kParallel:
         return CheckStructure(op, depth);
+      case OpKind::kContract:
+        return CheckContract(op, depth);
       case OpKind::kYield:
         return Shape(op, 0, op.operands.size(), 0);
       case OpKind::kGuard:
@@ -425,6 +500,7 @@ class Verifier {
   const Program& program_;
   std::vector<bool> visible_;
   std::vector<Id> scope_;  // visible values, innermost last
+  int parallels_ = 0;      // around the operation
   absl::Status status_;
 };
 

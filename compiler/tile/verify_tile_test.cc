@@ -8,6 +8,14 @@
 namespace intent::tile {
 namespace {
 
+// A matrix product with these elements and this store.
+std::string Contract(const std::string& left, const std::string& right, const std::string& sum,
+                     const std::string& store) {
+  return "contract(%i, %i, %i, %i) (%a: index, %b: index, %e: index) { " + left +
+         " } (%f: index, %g: index, %h: index) { " + right +
+         " } (%o: index, %r: index, %q: index, %s: " + sum + ") { " + store + " }";
+}
+
 // A head that bad operations may build on.
 constexpr char kHead[] = R"(tile {
   view f32 rank 1 read write
@@ -44,6 +52,15 @@ TEST(VerifyTileTest, GoodPrograms) {
         "%a: u32, %b: bool = atomic_cas(%w, %i, %u, %u) {order=release}"}) {
     EXPECT_TRUE(Check(tail).ok()) << tail << "\n" << Check(tail);
   }
+  const std::string load = "%y: f32 = load(%m, %h) {stride=0} yield(%y)";
+  const std::string store = "store(%m, %r, %s) {stride=0} yield";
+  EXPECT_EQ(Check(Contract("yield(%x)", load, "f32", store)), absl::OkStatus());
+  EXPECT_EQ(
+      Check(Contract("%l: i8 = cast(%x) yield(%l)", "%y: u8 = cast(%x) yield(%y)", "i32", "yield")),
+      absl::OkStatus());
+  EXPECT_EQ(Check(Contract("%l: bf16 = cast(%x) yield(%l)", "%y: bf16 = cast(%x) yield(%y)", "f32",
+                           "yield")),
+            absl::OkStatus());
 }
 
 TEST(VerifyTileTest, EveryRuleHasABadProgram) {
@@ -119,6 +136,35 @@ TEST(VerifyTileTest, EveryRuleHasABadProgram) {
            // A value of a region is invisible after it.
            "if(%c) () { %a: index = const 1 yield } () { yield } %b: f32x4 = load(%m, %a) "
            "{stride=1}",
+       }) {
+    EXPECT_EQ(Check(tail).code(), absl::StatusCode::kInternal) << tail;
+  }
+}
+
+TEST(VerifyTileTest, MatrixProductsHaveElementsThatMeetInTheSum) {
+  const std::string one = "yield(%x)";
+  for (const std::string& tail : {
+           Contract("yield", one, "f32", "yield"),
+           Contract("yield(%x, %x)", one, "f32", "yield"),
+           Contract(one, one, "f64", "yield"),
+           Contract(one, one, "f16", "yield"),
+           Contract("yield(%v)", one, "f32", "yield"),
+           Contract("yield(%m)", one, "f32", "yield"),
+           Contract("yield(%i)", "yield(%i)", "index", "yield"),
+           Contract("%l: f16 = cast(%x) yield(%l)", "%y: bf16 = cast(%x) yield(%y)", "f32",
+                    "yield"),
+           Contract("%l: i8 = cast(%x) yield(%l)", "%y: i32 = cast(%x) yield(%y)", "i32", "yield"),
+           // Elements have no effects, and no tiles.
+           Contract("store(%m, %b, %x) {stride=0} yield(%x)", one, "f32", "yield"),
+           Contract("poll yield(%x)", one, "f32", "yield"),
+           Contract(one, one, "f32", "fence yield"),
+           Contract("%l: f32x4 = load(%m, %b) {stride=1} yield(%x)", one, "f32", "yield"),
+           Contract(one, one, "f32", "yield(%s)"),
+           "parallel(%i, %i, %i) (%begin: index, %end: index) { " +
+               Contract(one, one, "f32", "yield") + " yield }",
+           std::string("contract(%i, %i, %i) (%a: index, %b: index, %e: index) { yield(%x) } "
+                       "(%f: index, %g: index, %h: index) { yield(%x) } "
+                       "(%o: index, %r: index, %q: index, %s: f32) { yield }"),
        }) {
     EXPECT_EQ(Check(tail).code(), absl::StatusCode::kInternal) << tail;
   }

@@ -90,6 +90,7 @@ CudaCode CompileCuda(const Module& module, const lower::Lowered& lowered) {
     options.short_rows = rows.get();
     options.row_extents = std::move(again.row_extents);
   }
+  options.architecture = CudaTarget();
   const auto source = cuda::EmitCuda(*lowered.program, options);
   if (!source.ok()) {
     code.refusal = "emit: " + std::string(source.status().message());

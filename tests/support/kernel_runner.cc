@@ -52,7 +52,6 @@ Way UnitsWay() {
   way.name = "tile interpreter, units of 64 threads";
   way.lowering.block_threads = 64;
   way.lowering.vector_bits = 128;
-  way.lowering.packed_contractions = false;
   way.lowering.region_slice = 3;
   return way;
 }

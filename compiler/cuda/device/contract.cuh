@@ -95,6 +95,48 @@ struct ScalarCores {
       stages * kStageBytes > kSumBytes ? stages* kStageBytes : kSumBytes;
 };
 
+// The first place from `shared` on that contract_tile may use.
+INTENT_DEVICE char* contract_shared_from(char* shared) {
+  return shared + (1024 - machine::shared_address(shared) % 1024) % 1024;
+}
+
+// A store of value(row, column, sum) at base + row * row_stride + column * column_stride; whole
+// lines of 16 bytes where they lie so. All values of a line are computed before one is stored.
+template <class T, class F>
+struct PlacedSums {
+  static constexpr int kWidth = sizeof(T) == 1 ? 8 : 16 / int(sizeof(T));
+
+  T* base;
+  i64 row_stride, column_stride;
+  F value;
+
+  template <int n, class Acc>
+  INTENT_DEVICE void put(i64 row, i64 column, int valid, const Acc (&sums)[n]) const {
+    struct alignas(n * sizeof(T)) Line {
+      T x[n];
+    };
+    T* const to = base + row * row_stride + column * column_stride;
+    Line line;
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+      if (i < valid) line.x[i] = value(row, column + i, sums[i]);
+    }
+    if (valid == n && column_stride == 1 && u64(to) % sizeof(Line) == 0) {
+      *reinterpret_cast<Line*>(to) = line;
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+      if (i < valid) to[i * column_stride] = line.x[i];
+    }
+  }
+};
+template <class T, class F>
+INTENT_DEVICE PlacedSums<T, F> placed_sums(T* base, i64 row_stride, i64 column_stride,
+                                           const F& value) {
+  return {base, row_stride, column_stride, value};
+}
+
 // The order in which a kernel walks over the tiles of a result: groups of rows of tiles, column by
 // column, so that tiles in work at one time share operands in L2.
 struct TilePlace {
@@ -111,7 +153,7 @@ class TileWalk {
   INTENT_DEVICE i64 tiles() const { return tall_ * wide_; }
   INTENT_DEVICE TilePlace at(i64 tile) const {
     const i64 first = tile / (kGroup * wide_) * kGroup;
-    const i64 group = tall_ - first < kGroup ? tall_ - first : kGroup;
+    const i64 group = tall_ - first < kGroup ? tall_ - first : i64(kGroup);
     const i64 within = tile - first * wide_;
     return {(first + within % group) * tile_rows_, within / group * tile_columns_};
   }
@@ -190,9 +232,17 @@ INTENT_DEVICE void contract_tile(i64 rows, i64 columns, i64 depth, i64 row, i64 
     const int r = i / kPerRow, c = i % kPerRow * kWidth;
     const int valid = machine::clamp_to(columns - column - c, kWidth);
     if (row + r >= rows || valid == 0) continue;
-    Acc x[kWidth];
+    alignas(16) Acc x[kWidth];
+    const Acc* const from = sums + r * Config::kPitch + c;
+    if constexpr (kWidth * sizeof(Acc) % 16 == 0) {
+      typedef machine::Piece<Acc> Piece;
 #pragma unroll
-    for (int e = 0; e < kWidth; ++e) x[e] = sums[r * Config::kPitch + c + e];
+      for (int e = 0; e < kWidth; e += int(16 / sizeof(Acc)))
+        reinterpret_cast<Piece&>(x[e]) = reinterpret_cast<const Piece&>(from[e]);
+    } else {
+#pragma unroll
+      for (int e = 0; e < kWidth; ++e) x[e] = from[e];
+    }
     store.template put<kWidth>(row + r, column + c, valid, x);
   }
   __syncthreads();

@@ -5,8 +5,9 @@
 // ways:
 //
 //   by asynchronous copies of 16 bytes, where the operand allows and the axes agree;
-//   by asynchronous copies of elements of 4 or 8 bytes, whatever the strides;
-//   through registers: fetched before the products of an earlier step, stored after them.
+//   by asynchronous copies of elements of 4 or 8 bytes, whatever the strides, where axes agree;
+//   through registers: fetched before the products of an earlier step, stored after them, or at
+//   once where elements of 1 or 2 bytes are direct and only their place is in the way.
 //
 // What lies outside of the operand is zero.
 
@@ -65,8 +66,7 @@ struct Filler {
   static constexpr int kLines = kInnerFast ? own_extent : inner_extent;
   // Bytes that must turn are fetched as patches of 4 lines by 16.
   static constexpr bool kPatches = kSize == 1 && !kSameAxis;
-  static constexpr bool kCopies = Operand::kDirect && (kSameAxis || kSize >= 4);
-  static constexpr bool kHolds = !Operand::kDirect || kPatches;
+  static constexpr bool kHolds = !Operand::kDirect || !kSameAxis;
   static constexpr int kPieces = kLines * kExtent / kVector;
   static constexpr int kPiecesPerLine = kExtent / kVector;
   static constexpr int kEach = (kPieces + threads - 1) / threads;
@@ -97,7 +97,7 @@ struct Filler {
     if constexpr (Operand::kDirect && kSameAxis) {
       if (in_chunks_) return copy_pieces(inner0, inner_left, tile);
     }
-    if constexpr (Operand::kDirect && kSize >= 4) {
+    if constexpr (Operand::kDirect && kSameAxis && kSize >= 4) {
       copy_elements(inner0, inner_left, tile);
     } else if constexpr (kPatches) {
 #pragma unroll

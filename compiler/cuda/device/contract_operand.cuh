@@ -116,4 +116,26 @@ struct Computed {
   }
 };
 
+// What element(own, inner) gives.
+template <class E, Axis fast, class F>
+struct Elements {
+  typedef E Element;
+  static constexpr Axis kFast = fast;
+
+  F element;
+
+  template <int n>
+  INTENT_DEVICE void load(i64 own, i64 inner, int valid, E (&out)[n]) const {
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+      if (i < valid)
+        out[i] = fast == Axis::kOwn ? element(own + i, inner) : element(own, inner + i);
+    }
+  }
+};
+template <class E, Axis fast, class F>
+INTENT_DEVICE Computed<Elements<E, fast, F>> computed(const F& element) {
+  return {{element}};
+}
+
 }  // namespace intent

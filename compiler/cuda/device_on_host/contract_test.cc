@@ -226,5 +226,49 @@ TEST(Contract, LongInnerAxis) {
   Check<ScalarCores<float, 16, 64, 4, 16, 3>>(shape, right, right, b, b);
 }
 
+// One product into every kind of memory: lines that are whole, or not, or not contiguous.
+template <class T>
+void CheckPlaced(i64 columns, i64 offset, i64 row_stride, i64 column_stride) {
+  typedef ScalarCores<float, 64, 64, 8, 8, 2> Config;
+  std::mt19937 random(5);
+  const Shape shape = {9, columns, 3};
+  const Matrix<float> left(shape.m, shape.k, Axis::kInner, 1, 0, 0, &random),
+      right(shape.n, shape.k, Axis::kOwn, 1, 0, 0, &random);
+  std::vector<T> storage(offset + shape.m * row_stride + columns * column_stride + 64, cast<T>(99));
+  T* const base = storage.data() +
+                  (16 - reinterpret_cast<uintptr_t>(storage.data()) % 16) % 16 / sizeof(T) + offset;
+  const auto sums = placed_sums(
+      base, row_stride, column_stride,
+      [](i64 row, i64 column, float sum) { return cast<T>(sum + float(row) - float(column)); });
+  emulation::RunBlock(Config::kThreads, Config::kSharedBytes, [&](char* shared) {
+    contract_tile<Config>(
+        shape.m, shape.n, shape.k, 0, 0,
+        Direct<float, Axis::kInner>{left.base, left.own_stride, left.inner_stride},
+        Direct<float, Axis::kOwn>{right.base, right.own_stride, right.inner_stride}, sums, shared);
+  });
+  for (T& x : storage) {
+    const i64 at = &x - base;
+    const i64 row = at / row_stride, column = at % row_stride / column_stride;
+    float expected = 99;
+    if (at >= 0 && row < shape.m && column < columns && at % row_stride % column_stride == 0) {
+      expected = float(row) - float(column);
+      for (i64 k = 0; k < shape.k; ++k)
+        expected += left.integers[row * shape.k + k] * right.integers[column * shape.k + k];
+    }
+    ASSERT_EQ(cast<float>(x), expected) << row << " " << column;
+  }
+}
+
+TEST(Contract, SumsArePlacedInEveryKindOfMemory) {
+  for (i64 columns : {1, 7, 16, 37}) {
+    for (i64 offset : {0, 1}) {
+      CheckPlaced<float>(columns, offset, 40, 1);
+      CheckPlaced<bf16>(columns, offset, 41, 1);
+      CheckPlaced<i8>(columns, offset, 48, 1);
+      CheckPlaced<double>(columns, offset, 120, 3);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace intent
