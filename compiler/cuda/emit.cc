@@ -9,6 +9,7 @@
 
 namespace intent::cuda {
 
+using compile::v1::Variant;
 using tile::Block;
 using tile::Id;
 using tile::Op;
@@ -17,15 +18,19 @@ using tile::OpKind;
 namespace {
 
 constexpr int kThreadBits = 128;  // of a tile in one thread: a full access
-constexpr size_t kMaxVariants = 8;
+constexpr size_t kMaxVariants = 12;
+constexpr int kRowTiles = 8;      // of a row that a unit holds in registers
 constexpr int kWideProgram = 64;  // operations of KIR
 
 }  // namespace
 
-Emitter::Emitter(const tile::Program& program, const EmitOptions& options)
+Emitter::Emitter(const tile::Program& program, const EmitOptions& options,
+                 const lower::Assumptions* assumed)
     : program_(program),
       options_(options),
       bounds_(program, options.view_parameters, options.scalar_parameters),
+      assumed_(assumed),
+      multiples_(program, assumed),
       grid_(LaunchConstant(1)) {
   INTENT_CHECK(options.view_parameters.size() == program.views.size() &&
                options.scalar_parameters.size() == program.scalars.size())
@@ -46,7 +51,8 @@ std::string Emitter::Kernel() {
                                   ") ", entry_, "(const __grid_constant__ Arguments args) {\n",
                                   "  bool failed = false;  // a guard of this thread\n");
   if (warp_exchange_ > 0) {
-    exchange_bytes_ = std::max(exchange_bytes_, warp_exchange_ * (kBlockThreads / tile::kWarpThreads));
+    exchange_bytes_ =
+        std::max(exchange_bytes_, warp_exchange_ * (kBlockThreads / tile::kWarpThreads));
     absl::StrAppend(&text, "  constexpr int warp_exchange = ", warp_exchange_, ";\n");
   }
   if (exchange_bytes_ > 0)
@@ -70,25 +76,24 @@ absl::StatusOr<CudaSource> Emitter::Run() {
   CudaSource source;
   source.entry = entry_;
   source.variants = Variants(nullptr);
-  if (options_.short_rows != nullptr && status_.ok()) {
-    Emitter rows(*options_.short_rows, options_);
-    rows.entry_ = entry_ + "_rows";
-    std::string kernel = rows.Kernel();
-    LaunchExpression longest = LaunchConstant(0);
-    for (Id extent : options_.row_extents) longest = LaunchMax(longest, rows.bounds_.Upper(extent));
-    const LaunchExpression are_short =
-        longest == nullptr ? nullptr
-                           : LaunchOperation(compile::v1::Instruction::OPCODE_LE, longest,
-                                             LaunchConstant(lower::kShortRow));
-    if (are_short != nullptr && ToProgram(are_short)) {
-      std::vector<compile::v1::Variant> variants = rows.Variants(are_short);
-      if (rows.status_.ok() && variants.size() + source.variants.size() <= kMaxVariants) {
-        kernels += kernel;
-        headers_.insert(rows.headers_.begin(), rows.headers_.end());
-        source.variants.insert(source.variants.begin(), variants.begin(), variants.end());
-      }
+  std::vector<Variant> special;
+  for (const SpecialProgram& program : options_.special) {
+    if (!status_.ok()) break;
+    Emitter emitter(*program.lowered.program, options_, &program.lowered.assumed);
+    emitter.entry_ = entry_ + program.suffix;
+    const std::string kernel = emitter.Kernel();
+    const LaunchExpression met = emitter.bounds_.Meets(program.lowered.assumed);
+    if (met == nullptr || !ToProgram(met)) continue;
+    const std::vector<Variant> variants = emitter.Variants(met);
+    if (!emitter.status_.ok() ||
+        special.size() + variants.size() + source.variants.size() > kMaxVariants) {
+      continue;
     }
+    kernels += kernel;
+    headers_.insert(emitter.headers_.begin(), emitter.headers_.end());
+    special.insert(special.end(), variants.begin(), variants.end());
   }
+  source.variants.insert(source.variants.begin(), special.begin(), special.end());
   if (!status_.ok()) return status_;
   source.text = Prologue() + text_ + kernels + "}  // namespace intent\n";
   return source;
@@ -355,11 +360,24 @@ int OperationsOf(const Module& module) {
 }  // namespace
 
 // Rows are what is reduced, and of small kernels.
-bool HasShortRows(const Module& module, const lower::Lowered& lowered) {
+std::vector<SpecialLowering> SpecialLowerings(const Module& module,
+                                              const lower::LowerOptions& options,
+                                              const lower::Lowered& lowered) {
   bool reduces = false;
   ForEachOp(module.kernel_function().body,
             [&](const intent::Op& op) { reduces |= op.kind == intent::OpKind::kReduce; });
-  return reduces && !lowered.row_extents.empty() && OperationsOf(module) <= kWideProgram;
+  if (!reduces || OperationsOf(module) > kWideProgram) return {};
+  std::vector<SpecialLowering> special;
+  const auto add = [&](const std::string& suffix, bool by_warps, int tiles) {
+    special.push_back({suffix, options});
+    special.back().options.short_rows = by_warps;
+    special.back().options.row_tiles = tiles;
+  };
+  const bool varies = !lowered.row_extents.empty();
+  if (varies) add("_rows_of_warps", true, kRowTiles);
+  add("_rows_of_blocks", false, kRowTiles);
+  if (varies) add("_short_rows", true, 0);
+  return special;
 }
 
 lower::LowerOptions Lowering(const Module& module) {

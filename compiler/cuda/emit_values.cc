@@ -201,8 +201,46 @@ void Emitter::EmitElementwise(const Op& op) {
     Line(absl::StrCat(constant, Declare(result, Name(result)), " = ", Expression(op), ";"));
     return;
   }
+  if (const Id limit = LimitOf(result); limit != tile::kNoId) return EmitTailMask(op, limit);
   Line(Declare(result, Name(result)) + ";");
   Line(absl::StrCat(LanesOf(result), Name(result), "[e] = ", Expression(op), ";"));
+}
+
+Id Emitter::LimitOf(Id mask) const {
+  const Op* op = program_.definition(mask);
+  if (op == nullptr || op->kind != OpKind::kCompare || op->compare != CompareKind::kLt ||
+      !IsTile(mask))
+    return tile::kNoId;
+  const Op* lane = program_.definition(op->operands[0]);
+  const Op* limit = program_.definition(op->operands[1]);
+  const bool found = lane != nullptr && lane->kind == OpKind::kIota && limit != nullptr &&
+                     limit->kind == OpKind::kSplat;
+  return found ? limit->operands[0] : tile::kNoId;
+}
+
+bool Emitter::IsWholeInThreads(Id mask) {
+  const Id limit = LimitOf(mask);
+  return limit != tile::kNoId && multiples_.DivisorOf(limit) % Own(Lanes(mask)) == 0;
+}
+
+// Lanes are counted by an int: by one comparison for all of a thread's, where that is the same.
+void Emitter::EmitTailMask(const Op& op, Id limit) {
+  const Id mask = op.results[0];
+  const std::string lanes = std::to_string(Lanes(mask));
+  std::string count = absl::StrCat("lanes_below<", lanes, ">(", Value(limit), ")");
+  const Op* difference = program_.definition(limit);
+  if (multiples_.IsShort(limit)) {
+    count = absl::StrCat("int(", Value(limit), ")");
+  } else if (difference != nullptr && difference->kind == OpKind::kBinary &&
+             difference->binary == BinaryKind::kSub &&
+             multiples_.IsShort(difference->operands[0]) &&
+             bounds_.Exact(difference->operands[1]) != nullptr) {
+    count = absl::StrCat("int(", In(*difference, 0), ") - int(", In(*difference, 1), ")");
+  }
+  Line(absl::StrCat("const int below", Name(mask), " = ", count, ";"));
+  Line(Declare(mask, Name(mask)) + ";");
+  Line(absl::StrCat(LanesOf(mask), Name(mask), "[e] = first_lane<", UnitText(), ", ", lanes, ">()",
+                    IsWholeInThreads(mask) ? "" : " + e", " < below", Name(mask), ";"));
 }
 
 void Emitter::EmitAcrossLanes(const Op& op) {

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "compiler/cuda/emit.h"
 #include "compiler/cuda/launch_expression.h"
+#include "compiler/cuda/multiples.h"
 
 namespace intent::cuda {
 
@@ -42,7 +43,9 @@ struct Touched {
 
 class Emitter {
  public:
-  Emitter(const tile::Program& program, const EmitOptions& options);
+  // `assumed`: null for the program that serves all calls.
+  Emitter(const tile::Program& program, const EmitOptions& options,
+          const lower::Assumptions* assumed = nullptr);
   absl::StatusOr<CudaSource> Run();
 
  private:
@@ -71,6 +74,11 @@ class Emitter {
   void NoteType(DType dtype);
   void EmitElementwise(const Op& op);
   void EmitAcrossLanes(const Op& op);
+  // A mask of the lanes below a limit: the limit. kNoId: some other.
+  Id LimitOf(Id mask) const;
+  void EmitTailMask(const Op& op, Id limit);
+  // Lanes of one thread are in the mask together.
+  bool IsWholeInThreads(Id mask);
 
   // --- emit_memory.cc
   void TakeScratch(const Op& op, const std::string& count);
@@ -134,6 +142,8 @@ class Emitter {
   const tile::Program& program_;
   const EmitOptions& options_;
   LaunchBounds bounds_;
+  const lower::Assumptions* const assumed_;
+  Multiples multiples_;
   std::string entry_ = "intent_kernel";
   absl::Status status_;
   std::string text_;

@@ -183,27 +183,65 @@ LaunchExpression LaunchBounds::OverlapCondition(Id id) const {
   }
 }
 
+LaunchExpression LaunchBounds::Exact(Id id) const {
+  const Op* leaf = program_.definition(id);
+  if (leaf == nullptr) return nullptr;
+  if (leaf->kind == OpKind::kConst && leaf->constant.dtype == DType::kIndex)
+    return LaunchConstant(numerics::AsIndex(leaf->constant));
+  if (leaf->kind != OpKind::kViewStride && leaf->kind != OpKind::kViewExtent) return nullptr;
+  return Node({.opcode = leaf->kind == OpKind::kViewStride ? Instruction::OPCODE_STRIDE
+                                                           : Instruction::OPCODE_EXTENT,
+               .index = views_[static_cast<size_t>(leaf->index)],
+               .axis = static_cast<uint32_t>(leaf->axis),
+               .operands = {}});
+}
+
+LaunchExpression LaunchBounds::Meets(const lower::Assumptions& assumed) {
+  LaunchExpression rest = LaunchConstant(0);  // is 0
+  const auto zero = [&](const LaunchExpression& e) {
+    // Equal terms stand once.
+    if (rest != nullptr && (e == nullptr || ToString(rest).find(ToString(e)) == std::string::npos))
+      rest = LaunchMax(rest, e);
+  };
+  const auto multiple = [&](const LaunchExpression& e, int64_t of) {
+    if (of > 1) zero(LaunchOperation(Instruction::OPCODE_MOD, e, LaunchConstant(of)));
+  };
+  for (const lower::Assumptions::Row& row : assumed.rows) {
+    zero(LaunchOperation(Instruction::OPCODE_LT, LaunchConstant(row.most), Upper(row.extent)));
+    if (const LaunchExpression extent = Exact(row.extent)) multiple(extent, row.multiple);
+  }
+  for (size_t i = 0; assumed.dense_rows && i < program_.views.size(); ++i) {
+    const tile::ViewParameter& view = program_.views[i];
+    const auto leaf = [&](LaunchNode::Opcode opcode, int axis) {
+      return Node({.opcode = opcode,
+                   .index = views_[i],
+                   .axis = static_cast<uint32_t>(axis),
+                   .operands = {}});
+    };
+    multiple(leaf(Instruction::OPCODE_ADDRESS, 0), lower::kRowAlignment);
+    for (int axis = 0; axis + 1 < view.rank; ++axis) {
+      multiple(
+          leaf(Instruction::OPCODE_STRIDE, axis),
+          lower::kRowAlignment / std::min<int64_t>(lower::kRowAlignment, StorageBytes(view.dtype)));
+    }
+    if (view.rank > 0) {
+      zero(LaunchOperation(Instruction::OPCODE_NE, leaf(Instruction::OPCODE_STRIDE, view.rank - 1),
+                           LaunchConstant(1)));
+    }
+  }
+  for (Id condition : assumed.excluded) zero(OverlapCondition(condition));
+  return LaunchOperation(Instruction::OPCODE_EQ, rest, LaunchConstant(0));
+}
+
 LaunchExpression LaunchBounds::ShapeCondition(Id id) const {
   const Op* op = program_.definition(id);
   if (op == nullptr) return nullptr;
-  const auto exact = [&](Id value) -> LaunchExpression {
-    const Op* leaf = program_.definition(value);
-    if (leaf == nullptr) return nullptr;
-    if (leaf->kind == OpKind::kConst && leaf->constant.dtype == DType::kIndex)
-      return LaunchConstant(numerics::AsIndex(leaf->constant));
-    if (leaf->kind != OpKind::kViewStride && leaf->kind != OpKind::kViewExtent) return nullptr;
-    return Node({.opcode = leaf->kind == OpKind::kViewStride ? Instruction::OPCODE_STRIDE
-                                                             : Instruction::OPCODE_EXTENT,
-                 .index = views_[static_cast<size_t>(leaf->index)],
-                 .axis = static_cast<uint32_t>(leaf->axis),
-                 .operands = {}});
-  };
   if (op->kind == OpKind::kUnary && op->unary == UnaryKind::kNot) {
     return LaunchOperation(Instruction::OPCODE_EQ, ShapeCondition(op->operands[0]),
                            LaunchConstant(0));
   }
   if (op->kind != OpKind::kCompare) return nullptr;
-  const LaunchExpression a = exact(op->operands[0]), b = exact(op->operands[1]);
+  const LaunchExpression a = Exact(op->operands[0]), b = Exact(op->operands[1]);
   switch (op->compare) {
     case CompareKind::kEq:
       return LaunchOperation(Instruction::OPCODE_EQ, a, b);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/lower/lower.h"
 #include "compiler/tile/tile_ir.h"
 #include "intent/compile/v1/compile.pb.h"
 
@@ -52,6 +53,10 @@ class LaunchBounds {
   LaunchExpression OverlapCondition(tile::Id id) const;
   // Whether a stride or extent is what code compares it with, likewise.
   LaunchExpression ShapeCondition(tile::Id id) const;
+  // An extent that the call gives, or a constant; null: something else.
+  LaunchExpression Exact(tile::Id id) const;
+  // Whether a call meets what a special lowering takes for granted; null: no program says so.
+  LaunchExpression Meets(const lower::Assumptions& assumed);
   // From here on no views overlap where that matters.
   void AssumeDisjoint();
 

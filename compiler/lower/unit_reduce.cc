@@ -63,6 +63,17 @@ std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vect
                         return CombineLeaves(combine, sums, element(at, {}));
                       });
   }
+  // Members of what the mask leaves out are the identity.
+  const auto masked = [&](Id at, Id mask, const std::vector<Id>& carried) {
+    Context context;
+    context.lanes = lanes;
+    context.mask = mask;
+    std::vector<Id> members = element(at, context);
+    for (size_t leaf = 0; mask != kNoId && leaf < leaves; ++leaf)
+      members[leaf] = b().Select(mask, members[leaf], identity[leaf]);
+    return splat(CombineLeaves(combine, carried, members));
+  };
+  if (HoldsRow(low, high, lanes)) return OverHeldRow(high, lanes, identity, masked);
   const Id width = b().Index(lanes), count = b().Sub(high, low);
   const Id whole = b().Select(UnitCondition(reduction.watch), b().Sub(count, b().Mod(count, width)),
                               b().Index(0));
@@ -77,17 +88,10 @@ std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vect
                         return splat(CombineLeaves(combine, carried, element(at, context)));
                       });
   }
-  const std::vector<Id> rest =
-      NestedFold(combine, middle, high, b().Index(lanes), identity,
-                 [&](Id at, const std::vector<Id>& carried) {
-                   Context context;
-                   context.lanes = lanes;
-                   context.mask = TailMask(at, high, lanes);
-                   std::vector<Id> members = element(at, context);
-                   for (size_t leaf = 0; leaf < leaves; ++leaf)
-                     members[leaf] = b().Select(context.mask, members[leaf], identity[leaf]);
-                   return splat(CombineLeaves(combine, carried, members));
-                 });
+  const std::vector<Id> rest = NestedFold(combine, middle, high, b().Index(lanes), identity,
+                                          [&](Id at, const std::vector<Id>& carried) {
+                                            return masked(at, TailMask(at, high, lanes), carried);
+                                          });
   return splat(CombineLeaves(combine, sums, rest));
 }
 
