@@ -6,6 +6,7 @@
 #include "compiler/cuda/emitter.h"
 #include "compiler/diag/check.h"
 #include "compiler/ir/module.h"
+#include "compiler/tile/units.h"
 
 namespace intent::cuda {
 
@@ -243,6 +244,41 @@ void Emitter::EmitTailMask(const Op& op, Id limit) {
                     IsWholeInThreads(mask) ? "" : " + e", " < below", Name(mask), ";"));
 }
 
+// Lanes that come from the same thread, in all threads alike.
+bool Emitter::EmitInThread(const Op& op) {
+  const Id in = op.operands[0], result = op.results[0];
+  const int count = static_cast<int>(op.lanes.size());
+  const int from = Own(Lanes(in)), to = Own(count);
+  if (count < unit_.threads || Lanes(in) < unit_.threads) return false;
+  for (int lane = 0; lane < count; ++lane) {
+    const int source = op.lanes[lane];
+    if (source / from != lane / to || source % from != op.lanes[lane % to]) return false;
+  }
+  const std::string array = Array(in);
+  Line(absl::StrCat(TypeName(type(result).dtype), " ", Name(result), "[", to, "];"));
+  for (int e = 0; e < to; ++e) {
+    Line(absl::StrCat(Name(result), "[", e, "] = ", array, "[", op.lanes[e], "];"));
+  }
+  return true;
+}
+
+// Threads of a warp that change places in pairs, one lane each.
+bool Emitter::EmitInWarp(const Op& op) {
+  const Id in = op.operands[0], result = op.results[0];
+  const int count = static_cast<int>(op.lanes.size());
+  if (unit_.threads == 1 || count != Lanes(in) || count > unit_.threads) return false;
+  const int far = op.lanes[0];
+  if (far >= std::min(count, tile::kWarpThreads)) return false;
+  for (int lane = 0; lane < count; ++lane) {
+    if (op.lanes[lane] != (lane ^ far)) return false;
+  }
+  const std::string array = Array(in);
+  Line(absl::StrCat(TypeName(type(result).dtype), " ", Name(result), "[1];"));
+  Line(absl::StrCat(Name(result), "[0] = shuffle(", array, "[0], int(threadIdx.x & 31) ^ ", far,
+                    ");"));
+  return true;
+}
+
 void Emitter::EmitAcrossLanes(const Op& op) {
   const Id in = op.operands[0], result = op.results[0];
   const int lanes = Lanes(in), own = Own(lanes);
@@ -251,6 +287,12 @@ void Emitter::EmitAcrossLanes(const Op& op) {
   if (op.kind == OpKind::kExtractLane) {
     const int holder = static_cast<int>(op.index) / own;
     const std::string element = absl::StrCat(Array(in), "[", op.index % own, "]");
+    if (unit_.threads > 1 && lanes <= tile::kWarpThreads) {
+      // Every warp has a copy.
+      Line(absl::StrCat("const ", Declare(result, Name(result)), " = shuffle(", element, ", ",
+                        holder, ");"));
+      return;
+    }
     Line(absl::StrCat("const ", Declare(result, Name(result)), " = broadcast<", UnitText(), ">(",
                       element, ", ", holder, ", ", Exchange(16), ");"));
     return;
@@ -267,8 +309,9 @@ void Emitter::EmitAcrossLanes(const Op& op) {
                       name, " a, ", name, " b) { return ", combine, "(a, b); });"));
     return;
   }
-  // A rotation, or an arbitrary order from a table.
   const int count = static_cast<int>(op.lanes.size());
+  if (EmitInThread(op) || EmitInWarp(op)) return;
+  // A rotation, or an arbitrary order from a table.
   bool rotation = true;
   for (int lane = 0; lane < count; ++lane) {
     rotation = rotation && op.lanes[lane] == (lane + op.lanes[0]) % lanes;

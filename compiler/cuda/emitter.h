@@ -74,6 +74,8 @@ class Emitter {
   void NoteType(DType dtype);
   void EmitElementwise(const Op& op);
   void EmitAcrossLanes(const Op& op);
+  bool EmitInThread(const Op& op);
+  bool EmitInWarp(const Op& op);
   // A mask of the lanes below a limit: the limit. kNoId: some other.
   Id LimitOf(Id mask) const;
   void EmitTailMask(const Op& op, Id limit);

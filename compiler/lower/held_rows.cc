@@ -14,9 +14,10 @@ bool Lowerer::HoldsRow(Id low, Id high, int32_t lanes) const {
   if (options_.row_tiles == 0 || lanes == 1 || !builder_->IsIndex(low, 0)) return false;
   if (const ScalarValue* extent = builder_->ConstantOf(high))
     return static_cast<int64_t>(extent->bits) <= int64_t{lanes} * options_.row_tiles;
-  return std::any_of(conditions_.rows.begin(), conditions_.rows.end(), [&](const Assumptions::Row& row) {
-    return row.extent == high && row.most <= int64_t{lanes} * options_.row_tiles;
-  });
+  return std::any_of(conditions_.rows.begin(), conditions_.rows.end(),
+                     [&](const Assumptions::Row& row) {
+                       return row.extent == high && row.most <= int64_t{lanes} * options_.row_tiles;
+                     });
 }
 
 std::vector<Id> Lowerer::OverHeldRow(Id extent, int32_t lanes, std::vector<Id> carried,

@@ -214,6 +214,7 @@ class Lowerer {
                                 const std::vector<Id>& rhs);
   // All lanes of each leaf into one scalar each.
   std::vector<Id> CombineLanes(const Combine& combine, std::vector<Id> tiles);
+  std::vector<Id> CombineLanesOnUnit(const Combine& combine, std::vector<Id> tiles);
   Binding BindLeaves(const Type& type, const std::vector<Id>& leaves, size_t* next);
   std::vector<Id> EvalRegion(const Block& block, const std::vector<Binding>& arguments);
 
