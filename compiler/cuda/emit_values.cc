@@ -317,7 +317,13 @@ void Emitter::EmitAcrossLanes(const Op& op) {
     rotation = rotation && op.lanes[lane] == (lane + op.lanes[0]) % lanes;
   }
   std::string source = absl::StrCat("(lane + ", op.lanes[0], ") % ", lanes);
-  if (!rotation) {
+  const int step = count > 1 ? op.lanes[1] - op.lanes[0] : 0;
+  bool line = step >= 0;
+  for (int lane = 0; lane < count; ++lane)
+    line = line && op.lanes[lane] == op.lanes[0] + lane * step;
+  if (line) {
+    source = absl::StrCat("lane * ", step, " + ", op.lanes[0]);
+  } else if (!rotation) {
     const std::string table = absl::StrCat("order", labels_++);
     std::string numbers;
     for (int32_t lane : op.lanes) absl::StrAppend(&numbers, numbers.empty() ? "" : ", ", lane);

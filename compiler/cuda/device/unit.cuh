@@ -196,7 +196,8 @@ INTENT_DEVICE T shuffle(T x, int thread) {
   LANES(words) bits.words[e] = __shfl_sync(0xffffffffu, bits.words[e], thread);
   return bits.value;
 }
-// What thread `thread` of the unit has. `exchange`: shared memory of the unit, here and below.
+// What thread `thread` of the unit has. `exchange`: shared memory of the unit, here and below: each
+// use begins with a fence and leaves what it read last to the next one's.
 template <int U, class T>
 INTENT_DEVICE T broadcast(T x, int thread, char* exchange) {
   if constexpr (U == 1) {
@@ -208,9 +209,7 @@ INTENT_DEVICE T broadcast(T x, int thread, char* exchange) {
     unit_fence<U>();
     if (unit_thread<U>() == thread) *shared = x;
     unit_fence<U>();
-    const T result = *shared;
-    unit_fence<U>();
-    return result;
+    return *shared;
   }
 }
 
@@ -238,7 +237,6 @@ INTENT_DEVICE T reduce_lanes(const T (&v)[E], char* exchange, Combine combine) {
     if (own == 0 && int(threadIdx.x) / 32 < warps) shared[threadIdx.x / 32] = x;
     unit_fence<U>();
     x = shared[own & (warps - 1)];
-    unit_fence<U>();
     _Pragma("unroll") for (int width = warps / 2; width > 0; width /= 2) {
       x = combine(x, shuffle(x, own ^ width));
     }
@@ -260,7 +258,6 @@ INTENT_DEVICE void shuffle_lanes(T (&result)[F], const T (&v)[E], char* exchange
     }
     unit_fence<U>();
     LANES(F) result[e] = shared[source(first_lane<U, M>() + e)];
-    unit_fence<U>();
   }
 }
 
