@@ -289,11 +289,11 @@ void Emitter::EmitParallel(const Op& op) {
   Rematerialize(body);
   EmitBlock(body);
   Close();
+  const auto insert = [&](size_t at, int depth, const std::string& line) {
+    text_.insert(at, std::string(static_cast<size_t>(2 * depth), ' ') + line + "\n");
+  };
   if (text_.find("unit_top", in_task) != std::string::npos) {
     takes_block_scratch_ = private_memory_ = true;
-    const auto insert = [&](size_t at, int depth, const std::string& line) {
-      text_.insert(at, std::string(static_cast<size_t>(2 * depth), ' ') + line + "\n");
-    };
     insert(in_task, depth_ + 1, "i64 unit_top = 0;");
     insert(before_tasks, depth_ - 1,
            absl::StrCat("char* const unit_scratch = block_scratch + unit_size * unit_in_block<",
@@ -301,6 +301,9 @@ void Emitter::EmitParallel(const Op& op) {
     insert(before_tasks, depth_ - 1,
            absl::StrCat("const i64 unit_size = block_size / ", units, " / 64 * 64;"));
   }
+  // Until here the exchange was the block's.
+  if (threads == tile::kWarpThreads && text_.find("warp_exchange", in_task) != std::string::npos)
+    insert(before_tasks, depth_ - 1, absl::StrCat("unit_fence<", kBlockThreads, ">();"));
   if (text_.find("goto " + label + ";") != std::string::npos) Line(label + ":;");
   // The next task takes the same scratch memory.
   if (threads > 1 && private_memory_) Line(absl::StrCat("unit_fence<", threads, ">();"));
@@ -338,9 +341,10 @@ void Emitter::ActAlone(const std::string& statement) {
   Line(leader.empty() ? statement : absl::StrCat("if (", leader, ") ", statement));
 }
 
-// Shared memory of the unit, of at least so many bytes. All warps have the same.
-std::string Emitter::Exchange(int bytes) {
-  if (unit_.threads == 1) return "nullptr";
+// Shared memory of the unit, of at least so many bytes. All warps have the same, and need it only
+// for lanes that go anywhere.
+std::string Emitter::Exchange(int bytes, bool anywhere) {
+  if (unit_.threads == 1 || (unit_.threads == tile::kWarpThreads && !anywhere)) return "nullptr";
   if (unit_.threads == tile::kWarpThreads) {
     warp_exchange_ = std::max(warp_exchange_, (bytes + 15) / 16 * 16);
     return "exchange + warp_exchange * unit_in_block<32>()";

@@ -333,7 +333,7 @@ void Emitter::EmitAcrossLanes(const Op& op) {
   const std::string from = Array(in);
   Line(absl::StrCat(TypeName(type(result).dtype), " ", Name(result), "[", Own(count), "];"));
   Line(absl::StrCat("shuffle_lanes<", UnitText(), ", ", lanes, ", ", own, ", ", count, ", ",
-                    Own(count), ">(", Name(result), ", ", from, ", ", Exchange(lanes * bytes),
+                    Own(count), ">(", Name(result), ", ", from, ", ", Exchange(lanes * bytes, true),
                     ", [&](int lane) { return ", source, "; });"));
   if (count == 1) {
     Refuse("a shuffle to one lane");

@@ -139,7 +139,7 @@ class Emitter {
   // One thread acts for all: the condition, empty in a unit of one.
   std::string Leader() const;
   void ActAlone(const std::string& statement);
-  std::string Exchange(int bytes);
+  std::string Exchange(int bytes, bool anywhere = false);
 
   const tile::Program& program_;
   const EmitOptions& options_;
