@@ -20,6 +20,7 @@ namespace {
 constexpr int kThreadBits = 128;  // of a tile in one thread: a full access
 constexpr size_t kMaxVariants = 12;
 constexpr int kRowTiles = 8;      // of a row that a unit holds in registers
+constexpr int kHeldBlocks = 4;    // of a multiprocessor at least: others work while one's row comes
 constexpr int kWideProgram = 64;  // operations of KIR
 
 }  // namespace
@@ -47,8 +48,10 @@ std::string Emitter::Kernel() {
   const std::string body = std::move(text_);
   text_.clear();
   depth_ = 0;
+  const bool held = assumed_ != nullptr && assumed_->dense_rows;
   std::string text = absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", kBlockThreads,
-                                  ") ", entry_, "(const __grid_constant__ Arguments args) {\n",
+                                  held ? absl::StrCat(", ", kHeldBlocks) : "", ") ", entry_,
+                                  "(const __grid_constant__ Arguments args) {\n",
                                   "  bool failed = false;  // a guard of this thread\n");
   if (warp_exchange_ > 0) {
     exchange_bytes_ =
