@@ -54,16 +54,16 @@ unit_tests() { # suite, folder of a build, arguments of ctest...
     --output-on-failure --parallel "$jobs" --output-junit "$results/$name.ctest.xml" "$@"
 }
 
-shared_cases() { # prefix of the suites, folder of a build, ways of running (target:execute)...
-  local prefix=$1 folder=$2 way
-  shift 2
+shared_cases() { # prefix of the suites, folder of a build, regex, ways of running (target:execute)...
+  local prefix=$1 folder=$2 only=$3 way
+  shift 3
   if [ ! -d "$cases" ]; then
     say "SKIPPED: the shared acceptance cases, because ../shared/cases is not there"
     return
   fi
   for way; do
-    suite "$prefix-${way/:/-}" env INTENT_BUILD="$folder" "$python" tests/shared_cases.py \
-      --cases "$cases" --target "${way%:*}" --execute "${way#*:}" --junit "$results/$prefix-${way/:/-}.xml"
+    suite "$prefix-${way//:/-}" env INTENT_BUILD="$folder" "$python" tests/shared_cases.py --only "$only" \
+      --cases "$cases" --target "${way%:*}" --execute "${way##*:}" --junit "$results/$prefix-${way//:/-}.xml"
   done
 }
 
@@ -80,7 +80,10 @@ everything() {
   suite python "$python" -m pytest client/python/tests -q --junitxml="$results/python.xml"
   suite service env INTENT_BUILD=build "$python" -m pytest tests -q \
     --junitxml="$results/service.xml"
-  shared_cases cases build interp:remote cpu:remote cpu:local
+  shared_cases cases build . interp:remote cpu:remote cpu:local
+  # The software GPU (tests/support/software_gpu) would take minutes for large ones.
+  INTENT_NVRTC=$PWD/build/software_gpu LD_LIBRARY_PATH=$PWD/build/fake_cuda \
+    shared_cases cases build '^(?!large)' cuda:sm_90a:remote
   suite demo ./deploy/demo.sh
 }
 
@@ -98,7 +101,7 @@ sanitized() { # preset, tests (a regular expression)
     return
   unit_tests "$preset-unit" "build/$preset" --tests-regex "$tests" --exclude-regex '^service_test$'
   # Instrumented is what the daemon runs, not this Python's own process.
-  shared_cases "$preset-cases" "build/$preset" interp:remote cpu:remote
+  shared_cases "$preset-cases" "build/$preset" . interp:remote cpu:remote
 }
 
 say "Installing what is missing"

@@ -1,6 +1,6 @@
 """Runs the shared acceptance cases through a daemon of their own.
 
-    python tests/shared_cases.py --cases ../shared/cases --target cpu [--execute local] [--junit FILE]
+    python tests/shared_cases.py --cases ../shared/cases --target cpu [--execute local] [--only REGEX] [--junit FILE]
 
 Every case compiles by the daemon and runs where --execute says: by the daemon ("remote"), or, what only
 CPU targets can, in the process of the cases ("local"). The daemon's counters must agree. Once it is gone, a
@@ -46,8 +46,9 @@ def add_result(report: Path, name: str, failure: str):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--target", required=True, metavar="cpu|interp")
+    parser.add_argument("--target", required=True, metavar="cpu|interp|cuda:sm_XX")
     parser.add_argument("--execute", choices=("local", "remote"), default="remote")
+    parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name it is found in")
     parser.add_argument("--junit", type=Path, metavar="FILE")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="intent-cases-") as folder:
@@ -55,7 +56,8 @@ def main() -> int:
         daemon = harness.Daemon(folder)
         address = f"unix:{daemon.socket}"
         try:
-            status = run_cases(options.cases, options.target, options.execute, address, "--junit", str(report))
+            choice = ("--only", options.only, "--junit", str(report))
+            status = run_cases(options.cases, options.target, options.execute, address, *choice)
             failure = "" if daemon.process.poll() is None else "the daemon died"
             runs = 0 if failure else daemon.statistics().executions
         finally:

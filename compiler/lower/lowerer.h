@@ -286,6 +286,9 @@ class Lowerer {
   // --- unit_reduce.cc: the same where tiles are as wide as a block of threads.
   using FoldStep = std::function<std::vector<Id>(Id at, const std::vector<Id>& sums)>;
   std::vector<Id> NestedFold(const Combine& combine, Id low, Id high, Id step,
+                             const std::vector<Id>& identity, int loops, const FoldStep& body);
+  // As that does, of members that go one by one.
+  std::vector<Id> FoldSingly(const Combine& combine, Id low, Id high,
                              const std::vector<Id>& identity, const FoldStep& body);
   std::vector<Id> FoldMembers(const Reduction& reduction, const std::vector<Coord>& retained,
                               const std::vector<Coord>& outer, Id low, Id high);

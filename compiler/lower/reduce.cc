@@ -194,12 +194,11 @@ std::vector<Id> Lowerer::ReduceColumn(const Reduction& reduction,
     });
   };
   if (OnUnits()) {
-    return NestedFold(combine, b().Index(0), members, b().Index(1), identity,
-                      [&](Id at, const std::vector<Id>& sums) {
-                        return CombineLeaves(
-                            combine, sums,
-                            reduction.element(retained, Decode(at, reduction.reduced), context));
-                      });
+    return FoldSingly(
+        combine, b().Index(0), members, identity, [&](Id at, const std::vector<Id>& sums) {
+          return CombineLeaves(combine, sums,
+                               reduction.element(retained, Decode(at, reduction.reduced), context));
+        });
   }
   const ScalarValue* constant = b().ConstantOf(members);
   if (!combine.rounds ||

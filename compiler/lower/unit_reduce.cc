@@ -12,32 +12,39 @@ namespace intent::lower {
 namespace {
 
 constexpr int kNestedSteps = 16;  // of each loop but the outermost
-constexpr int kNestedLoops = 3;
+// Members that go by whole tiles are few thousand times fewer than those that go one by one.
+constexpr int kTileLoops = 3, kSingleLoops = 5;
 constexpr int64_t kTaskVectors = 16;  // least of a task of a reduction to a scalar
 constexpr int64_t kMostTasks = 2048;
 
 }  // namespace
 
 // body(at, sums) combines what stands at `at`, which goes from low by steps; at most
-// kNestedSteps results of each loop meet in the next.
+// kNestedSteps results of each loop meet in the next. Where no combine rounds, one loop is enough.
 std::vector<Id> Lowerer::NestedFold(const Combine& combine, Id low, Id high, Id step,
-                                    const std::vector<Id>& identity, const FoldStep& body) {
+                                    const std::vector<Id>& identity, int loops,
+                                    const FoldStep& body) {
   const auto meet = [&](const std::vector<Id>& lhs, const std::vector<Id>& rhs) {
     std::vector<Id> sums = CombineLeaves(combine, lhs, rhs);
     for (size_t i = 0; i < sums.size(); ++i) sums[i] = b().Splat(sums[i], b().lanes(identity[i]));
     return sums;
   };
-  std::function<std::vector<Id>(Id, Id, int)> nest = [&](Id from, Id to, int loops) {
+  std::function<std::vector<Id>(Id, Id, int)> nest = [&](Id from, Id to, int left) {
     Id stride = step;
-    for (int i = 1; i < loops; ++i) stride = b().Mul(stride, b().Index(kNestedSteps));
+    for (int i = 1; i < left; ++i) stride = b().Mul(stride, b().Index(kNestedSteps));
     return b().For(from, to, stride, identity, [&](const std::vector<Id>& carried) {
       const std::vector<Id> sums(carried.begin() + 1, carried.end());
-      if (loops == 1) return body(carried[0], sums);
+      if (left == 1) return body(carried[0], sums);
       const Id end = b().Min(b().Add(carried[0], stride), to);
-      return meet(sums, nest(carried[0], end, loops - 1));
+      return meet(sums, nest(carried[0], end, left - 1));
     });
   };
-  return nest(low, high, combine.rounds && !options_.short_rows ? kNestedLoops : 1);
+  return nest(low, high, combine.rounds ? loops : 1);
+}
+
+std::vector<Id> Lowerer::FoldSingly(const Combine& combine, Id low, Id high,
+                                    const std::vector<Id>& identity, const FoldStep& body) {
+  return NestedFold(combine, low, high, b().Index(1), identity, kSingleLoops, body);
 }
 
 // Neighbours of one thread first, then threads of a warp, then one lane of each warp: steps that
@@ -98,10 +105,9 @@ std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vect
     return splat(reduction.element(retained, point, context));
   };
   if (lanes == 1) {
-    return NestedFold(combine, low, high, b().Index(1), identity,
-                      [&](Id at, const std::vector<Id>& sums) {
-                        return CombineLeaves(combine, sums, element(at, {}));
-                      });
+    return FoldSingly(combine, low, high, identity, [&](Id at, const std::vector<Id>& sums) {
+      return CombineLeaves(combine, sums, element(at, {}));
+    });
   }
   // Members of what the mask leaves out are the identity.
   const auto masked = [&](Id at, Id mask, const std::vector<Id>& carried) {
@@ -115,6 +121,9 @@ std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vect
   };
   if (HoldsRow(low, high, lanes)) return OverHeldRow(high, lanes, identity, masked);
   const Id width = b().Index(lanes), count = b().Sub(high, low);
+  // What short_rows speaks of is a few tiles.
+  const bool few = options_.short_rows && b().ConstantOf(reduction.reduced.back()) == nullptr;
+  const int loops = few ? 1 : kTileLoops;
   const Id whole = b().Select(UnitCondition(reduction.watch), b().Sub(count, b().Mod(count, width)),
                               b().Index(0));
   const Id middle = b().Add(low, whole);
@@ -123,12 +132,12 @@ std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vect
     Context context;
     context.lanes = lanes;
     context.unit = &reduction.watch;
-    sums = NestedFold(combine, low, middle, width, identity,
+    sums = NestedFold(combine, low, middle, width, identity, loops,
                       [&](Id at, const std::vector<Id>& carried) {
                         return splat(CombineLeaves(combine, carried, element(at, context)));
                       });
   }
-  const std::vector<Id> rest = NestedFold(combine, middle, high, b().Index(lanes), identity,
+  const std::vector<Id> rest = NestedFold(combine, middle, high, width, identity, loops,
                                           [&](Id at, const std::vector<Id>& carried) {
                                             return masked(at, TailMask(at, high, lanes), carried);
                                           });
@@ -146,9 +155,8 @@ std::vector<Id> Lowerer::ReduceRowOnUnit(const Reduction& reduction,
   }
   std::vector<Id> identity = reduction.identity(retained, {});
   for (Id& id : identity) id = b().Splat(id, reduction.lanes);
-  const std::vector<Id> sums = NestedFold(
-      combine, zero, Product(outer), b().Index(1), identity,
-      [&](Id at, const std::vector<Id>& carried) {
+  const std::vector<Id> sums = FoldSingly(
+      combine, zero, Product(outer), identity, [&](Id at, const std::vector<Id>& carried) {
         std::vector<Id> next = CombineLeaves(
             combine, carried, FoldMembers(reduction, retained, Decode(at, outer), zero, members));
         for (Id& id : next) id = b().Splat(id, reduction.lanes);
@@ -193,14 +201,13 @@ std::vector<Id> Lowerer::ReduceAllOnUnits(const Reduction& reduction) {
       const std::vector<Id> sums =
           outer.empty()
               ? part(task[0], {})
-              : NestedFold(
-                    combine, first, last, one, tiles, [&](Id at, const std::vector<Id>& carried) {
-                      std::vector<Id> next = CombineLeaves(
-                          combine, carried,
-                          part(b().Mod(at, pieces), Decode(b().FloorDiv(at, pieces), outer)));
-                      for (Id& id : next) id = b().Splat(id, reduction.lanes);
-                      return next;
-                    });
+              : FoldSingly(combine, first, last, tiles, [&](Id at, const std::vector<Id>& carried) {
+                  std::vector<Id> next = CombineLeaves(
+                      combine, carried,
+                      part(b().Mod(at, pieces), Decode(b().FloorDiv(at, pieces), outer)));
+                  for (Id& id : next) id = b().Splat(id, reduction.lanes);
+                  return next;
+                });
       const std::vector<Id> scalars = CombineLanes(combine, sums);
       for (size_t i = 0; i < partials.size(); ++i)
         b().Store(partials[i], task[0], scalars[i], zero);

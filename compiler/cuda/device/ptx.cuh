@@ -109,6 +109,13 @@ INTENT_DEVICE f16 ptx_f8e4m3fn_to_f16(u8 x) {
 }
 #endif
 
+// Of the launch, for each block.
+INTENT_DEVICE i64 dynamic_shared_bytes() {
+  u32 bytes;
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+  return bytes;
+}
+
 // Sets what is 0 and says whether it was, once for all threads of the device. (The compiler's own
 // function would be read from a header of its own.)
 INTENT_DEVICE bool ptx_claim(i32* p, i32 value) {

@@ -5,7 +5,7 @@
 // lanes than threads, every group of L threads holds a copy. All functions are called by all
 // threads of the unit together.
 
-#include "intent/types.cuh"
+#include "intent/ptx.cuh"
 
 #define LANES(count) _Pragma("unroll") for (int e = 0; e < count; ++e)
 
@@ -158,11 +158,6 @@ INTENT_DEVICE bool take_scratch(T** memory, char* base, i64 size, i64* top, i64 
   *top += (count * i64(sizeof(T)) + 63) / 64 * 64;
   return true;
 }
-INTENT_DEVICE i64 dynamic_shared_bytes() {
-  u32 bytes;
-  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
-  return bytes;
-}
 
 // Whether two views touch common bytes, and whether they are the same elements.
 INTENT_DEVICE bool ranges_overlap(const void* a, i64 a_low, i64 a_high, const void* b, i64 b_low,
@@ -185,15 +180,15 @@ INTENT_DEVICE bool same_view(const void* a, const i64 (&a_extents)[rank], const 
 // Across threads. Values travel by their bits.
 template <class T>
 INTENT_DEVICE T shuffle(T x, int thread) {
-  constexpr int words = (sizeof(T) + 3) / 4;
+  constexpr int count = (sizeof(T) + 3) / 4;
   union Words {
     T value;
-    u32 words[words];
+    u32 words[count];
     INTENT_DEVICE Words() {}
   } bits;
-  LANES(words) bits.words[e] = 0;
+  LANES(count) bits.words[e] = 0;
   bits.value = x;
-  LANES(words) bits.words[e] = __shfl_sync(0xffffffffu, bits.words[e], thread);
+  LANES(count) bits.words[e] = __shfl_sync(0xffffffffu, bits.words[e], thread);
   return bits.value;
 }
 // What thread `thread` of the unit has. `exchange`: shared memory of the unit, here and below: each

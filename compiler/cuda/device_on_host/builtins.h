@@ -53,8 +53,15 @@ inline float __ull2float_rz(unsigned long long x) { return TowardZero(x); }
 
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
-inline float cyl_bessel_i0f(float x) { return std::cyl_bessel_if(0.0f, std::fabs(x)); }
-inline double cyl_bessel_i0(double x) { return std::cyl_bessel_i(0.0, std::fabs(x)); }
+inline double cyl_bessel_i0(double x) {
+  x = std::fabs(x);
+  if (!(x > 500)) return std::cyl_bessel_i(0.0, x);
+  if (x > 714) return std::numeric_limits<double>::infinity();
+  // Hankel's expansion; the library throws before the format overflows.
+  const double y = 1 / (8 * x), half = std::exp(x / 2);
+  return half / std::sqrt(2 * M_PI * x) * (1 + y * (1 + y * (4.5 + y * 37.5))) * half;
+}
+inline float cyl_bessel_i0f(float x) { return static_cast<float>(cyl_bessel_i0(x)); }
 
 #define __device__
 #define __forceinline__ inline

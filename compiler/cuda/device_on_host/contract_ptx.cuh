@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "compiler/cuda/device_on_host/block.h"
+#include "compiler/cuda/device_on_host/grid.h"
 #include "intent/ptx.cuh"
 
 namespace intent::machine {

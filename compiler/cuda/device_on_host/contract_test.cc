@@ -5,8 +5,7 @@
 
 #include <random>
 
-#include "compiler/cuda/device_on_host/block.h"
-#include "compiler/cuda/device_on_host/builtins.h"
+#include "compiler/cuda/device_on_host/launch_builtins.h"
 // Words of the builtins come first.
 #include "intent/contract.cuh"
 #include "intent/contract_widened.cuh"

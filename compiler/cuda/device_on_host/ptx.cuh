@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/cuda/device_on_host/grid.h"
 #include "compiler/numerics/float_format.h"
 #include "compiler/numerics/float_rules.h"
 #include "intent/types.cuh"
@@ -80,6 +81,8 @@ INTENT_TRUNCATE(u32)
 INTENT_TRUNCATE(i64)
 INTENT_TRUNCATE(u64)
 #undef INTENT_TRUNCATE
+
+inline i64 dynamic_shared_bytes() { return emulation::Grid().shared_bytes; }
 
 inline bool ptx_claim(i32* p, i32 value) {
   i32 zero = 0;

@@ -1,7 +1,7 @@
 // A CUDA driver for tests on hosts without a GPU: libcuda.so.1 with the part of the driver API that
 // compiler/cuda_runtime uses, on host memory. Two devices of capability 9.0; CUDA_VISIBLE_DEVICES
-// picks among them. A "cubin" is a text that begins with "fake cubin", its functions are those of
-// fake_kernels.cc.
+// picks among them. A "cubin" is a text that begins with "fake cubin", whose functions are those of
+// fake_kernels.cc, or a kernel of the software GPU (software_kernels.h).
 //
 // As with a real device, work of a stream happens later: a launch succeeds, and what goes wrong in
 // it shows at the next call that waits. A fault ends the context: every later call gives its error.
@@ -15,7 +15,9 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -23,6 +25,7 @@
 
 #include "compiler/cuda_runtime/driver.h"
 #include "tests/support/fake_cuda/fake_kernels.h"
+#include "tests/support/fake_cuda/software_kernels.h"
 
 namespace {
 
@@ -48,11 +51,14 @@ struct FakeStream {
   std::deque<Work> work;
 };
 
-struct FakeModule {};
-
 struct FakeFunction {
-  const fake_cuda::Kernel* kernel = nullptr;
+  fake_cuda::Kernel kernel;
   int max_dynamic_shared = 48 << 10;
+};
+
+struct FakeModule {
+  std::unique_ptr<fake_cuda::SoftwareKernels> software;  // null: those of fake_kernels.cc
+  std::map<std::string, FakeFunction> functions;
 };
 
 struct Allocation {
@@ -68,7 +74,6 @@ struct Fake {
   std::map<void*, FakeStream> streams;
   unsigned long long next_stream_id = 10;
   std::set<FakeModule*> modules;
-  std::map<std::string, FakeFunction> functions;
   std::map<DevicePointer, Allocation> allocations;
   size_t bytes = 0, memory = size_t{1} << 30;
   size_t launches = 0, waits = 0;
@@ -201,9 +206,9 @@ Result LaunchAny(Function handle, const unsigned* grid, const unsigned* block, u
   launch.shared_bytes = shared;
   launch.cooperative = cooperative;
   const auto* words = static_cast<const uint64_t*>(parameters[0]);
-  launch.words.assign(words, words + function.kernel->words);
+  launch.words.assign(words, words + function.kernel.words);
   ++fake.launches;
-  return Enqueue(stream, [run = function.kernel->run, launch] { return run(launch); });
+  return Enqueue(stream, [run = function.kernel.run, launch] { return run(launch); });
 }
 
 }  // namespace
@@ -319,8 +324,12 @@ Result cuCtxSynchronize() {
 
 Result cuModuleLoadData(Module* module, const void* image) {
   REQUIRE_CONTEXT();
-  if (std::strncmp(static_cast<const char*>(image), "fake cubin", 10) != 0) return kInvalidImage;
-  auto* const made = new FakeModule;
+  auto made_here = std::make_unique<FakeModule>();
+  if (std::strncmp(static_cast<const char*>(image), "fake cubin", 10) != 0) {
+    made_here->software = fake_cuda::SoftwareKernels::Load(image);
+    if (made_here->software == nullptr) return kInvalidImage;
+  }
+  FakeModule* const made = made_here.release();
   fake.modules.insert(made);
   *module = reinterpret_cast<Module>(made);
   return kSuccess;
@@ -334,12 +343,14 @@ Result cuModuleUnload(Module module) {
   return kSuccess;
 }
 
-Result cuModuleGetFunction(Function* function, Module, const char* name) {
+Result cuModuleGetFunction(Function* function, Module handle, const char* name) {
   REQUIRE_CONTEXT();
-  const fake_cuda::Kernel* const kernel = fake_cuda::FindKernel(name);
-  if (kernel == nullptr) return kNotFound;
-  fake.functions[name].kernel = kernel;
-  *function = reinterpret_cast<Function>(&fake.functions[name]);
+  FakeModule* const module = reinterpret_cast<FakeModule*>(handle);
+  const std::optional<fake_cuda::Kernel> kernel =
+      module->software == nullptr ? fake_cuda::FindKernel(name) : module->software->Find(name);
+  if (!kernel.has_value()) return kNotFound;
+  module->functions[name].kernel = *kernel;
+  *function = reinterpret_cast<Function>(&module->functions[name]);
   return kSuccess;
 }
 

@@ -111,9 +111,10 @@ const std::map<std::string, Kernel>& Table() {
 
 }  // namespace
 
-const Kernel* FindKernel(const std::string& name) {
+std::optional<Kernel> FindKernel(const std::string& name) {
   const auto found = Table().find(name);
-  return found == Table().end() ? nullptr : &found->second;
+  if (found == Table().end()) return std::nullopt;
+  return found->second;
 }
 
 }  // namespace fake_cuda

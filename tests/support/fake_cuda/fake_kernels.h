@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct Kernel {
   std::function<int(const Launch&)> run;
 };
 
-// Null: the module has no such function.
-const Kernel* FindKernel(const std::string& name);
+// Nothing: the module has no such function.
+std::optional<Kernel> FindKernel(const std::string& name);
 
 }  // namespace fake_cuda

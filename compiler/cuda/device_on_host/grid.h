@@ -1,28 +1,42 @@
 #pragma once
 
-// Test support: a block of threads on this machine. Every thread is a fiber of one host thread,
-// which runs until it waits for the others. Blocks run one after the other. For headers of the
-// device library whose every machine instruction is replaced by a function over the entries below.
+// Test support: grids of threads on this machine. Every thread is a fiber that runs until it waits
+// for others of its warp or block; a block is one host thread. Blocks of a cooperative launch run
+// side by side, others as processors come free. For code of the device library whose every machine
+// instruction is replaced by a function over the entries below.
 //
 // Failures (a misaligned or out of range access to shared memory, threads that wait for each other
-// for ever) abort the process.
+// for ever) abort the process and say why.
 
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 namespace emulation {
 
-// Runs `thread` once for every thread of a block with so many bytes of shared memory, which starts
-// as garbage.
+struct Launch {
+  int blocks = 1;
+  int threads = 32;      // of a block
+  int shared_bytes = 0;  // dynamic shared memory of a block; starts as garbage
+  bool cooperative = false;
+};
+
+// Runs `thread` once for every thread. `shared` gives the memory that the running host thread lends
+// to its block: kSharedLimit bytes, aligned to 1024.
+constexpr int kSharedLimit = 228 << 10;
+void RunGrid(const Launch& launch, char* (*shared)(), const std::function<void()>& thread);
+// One block, on this host thread, with memory of its own.
 void RunBlock(int threads, int shared_bytes, const std::function<void(char* shared)>& thread);
 
 // Of the running thread:
 int Thread();
 inline int Lane() { return Thread() % 32; }
+int Block();
+const Launch& Grid();
 void WaitForBlock();
 void WaitForWarp();
+// For one that polls memory which another block writes.
+void LetOthersRun();
 
 uint32_t SharedOffset(const void* shared);
 // `bytes` must divide the offset.
@@ -47,13 +61,4 @@ std::array<T, 32> Exchange(const T& mine) {
   return all;
 }
 
-struct ThreadIndex {
-  struct {
-    operator int() const { return Thread(); }
-  } x;
-};
-
 }  // namespace emulation
-
-inline constexpr emulation::ThreadIndex threadIdx{};
-inline void __syncthreads() { emulation::WaitForBlock(); }

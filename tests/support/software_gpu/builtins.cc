@@ -1,0 +1,1 @@
+// Nothing: a library of this name is part of NVRTC.
