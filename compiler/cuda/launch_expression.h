@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -76,6 +77,7 @@ class LaunchBounds {
     LaunchExpression lower, upper;
   };
   void Index(const tile::Block& block);
+  void NoteTileViews(const tile::Block& block, std::set<size_t>* views) const;
   Range RangeOf(tile::Id id);
   Range OfDefinition(const tile::Op& op, tile::Id id);
   Range OfBinary(const tile::Op& op);
