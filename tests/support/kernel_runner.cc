@@ -393,6 +393,7 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
       return ready;
     }
     options.row_tiles = 0;
+    options.short_rows = false;
   }
   const lower::Lowered lowered = lower::LowerToTiles(*canonical_, options);
   const tile::Program& program = *lowered.program;
