@@ -9,6 +9,7 @@
 
 namespace intent::cuda {
 
+using compile::v1::Variant;
 using tile::Block;
 using tile::Id;
 using tile::Op;
@@ -17,15 +18,20 @@ using tile::OpKind;
 namespace {
 
 constexpr int kThreadBits = 128;  // of a tile in one thread: a full access
-constexpr size_t kMaxVariants = 8;
+constexpr size_t kMaxVariants = 12;
+constexpr int kRowTiles = 8;      // of a row that a unit holds in registers
+constexpr int kHeldBlocks = 4;    // of a multiprocessor at least: others work while one's row comes
 constexpr int kWideProgram = 64;  // operations of KIR
 
 }  // namespace
 
-Emitter::Emitter(const tile::Program& program, const EmitOptions& options)
+Emitter::Emitter(const tile::Program& program, const EmitOptions& options,
+                 const lower::Assumptions* assumed)
     : program_(program),
       options_(options),
       bounds_(program, options.view_parameters, options.scalar_parameters),
+      assumed_(assumed),
+      multiples_(program, assumed),
       grid_(LaunchConstant(1)) {
   INTENT_CHECK(options.view_parameters.size() == program.views.size() &&
                options.scalar_parameters.size() == program.scalars.size())
@@ -42,8 +48,10 @@ std::string Emitter::Kernel() {
   const std::string body = std::move(text_);
   text_.clear();
   depth_ = 0;
+  const bool held = assumed_ != nullptr && assumed_->dense_rows;
   std::string text = absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", kBlockThreads,
-                                  ") ", entry_, "(const __grid_constant__ Arguments args) {\n",
+                                  held ? absl::StrCat(", ", kHeldBlocks) : "", ") ", entry_,
+                                  "(const __grid_constant__ Arguments args) {\n",
                                   "  bool failed = false;  // a guard of this thread\n");
   if (warp_exchange_ > 0) {
     exchange_bytes_ =
@@ -77,25 +85,24 @@ absl::StatusOr<CudaSource> Emitter::Run() {
   CudaSource source;
   source.entry = entry_;
   source.variants = Variants(nullptr);
-  if (options_.short_rows != nullptr && status_.ok()) {
-    Emitter rows(*options_.short_rows, options_);
-    rows.entry_ = entry_ + "_rows";
-    std::string kernel = rows.Kernel();
-    LaunchExpression longest = LaunchConstant(0);
-    for (Id extent : options_.row_extents) longest = LaunchMax(longest, rows.bounds_.Upper(extent));
-    const LaunchExpression are_short =
-        longest == nullptr ? nullptr
-                           : LaunchOperation(compile::v1::Instruction::OPCODE_LE, longest,
-                                             LaunchConstant(lower::kShortRow));
-    if (are_short != nullptr && ToProgram(are_short)) {
-      std::vector<compile::v1::Variant> variants = rows.Variants(are_short);
-      if (rows.status_.ok() && variants.size() + source.variants.size() <= kMaxVariants) {
-        kernels += kernel;
-        headers_.insert(rows.headers_.begin(), rows.headers_.end());
-        source.variants.insert(source.variants.begin(), variants.begin(), variants.end());
-      }
+  std::vector<Variant> special;
+  for (const SpecialProgram& program : options_.special) {
+    if (!status_.ok()) break;
+    Emitter emitter(*program.lowered.program, options_, &program.lowered.assumed);
+    emitter.entry_ = entry_ + program.suffix;
+    const std::string kernel = emitter.Kernel();
+    const LaunchExpression met = emitter.bounds_.Meets(program.lowered.assumed);
+    if (met == nullptr || !ToProgram(met)) continue;
+    const std::vector<Variant> variants = emitter.Variants(met);
+    if (!emitter.status_.ok() ||
+        special.size() + variants.size() + source.variants.size() > kMaxVariants) {
+      continue;
     }
+    kernels += kernel;
+    headers_.insert(emitter.headers_.begin(), emitter.headers_.end());
+    special.insert(special.end(), variants.begin(), variants.end());
   }
+  source.variants.insert(source.variants.begin(), special.begin(), special.end());
   if (!status_.ok()) return status_;
   source.text = Prologue() + text_ + kernels + "}  // namespace intent\n";
   return source;
@@ -295,11 +302,11 @@ void Emitter::EmitParallel(const Op& op) {
   Rematerialize(body);
   EmitBlock(body);
   Close();
+  const auto insert = [&](size_t at, int depth, const std::string& line) {
+    text_.insert(at, std::string(static_cast<size_t>(2 * depth), ' ') + line + "\n");
+  };
   if (text_.find("unit_top", in_task) != std::string::npos) {
     takes_block_scratch_ = private_memory_ = true;
-    const auto insert = [&](size_t at, int depth, const std::string& line) {
-      text_.insert(at, std::string(static_cast<size_t>(2 * depth), ' ') + line + "\n");
-    };
     insert(in_task, depth_ + 1, "i64 unit_top = 0;");
     insert(before_tasks, depth_ - 1,
            absl::StrCat("char* const unit_scratch = block_scratch + unit_size * unit_in_block<",
@@ -307,6 +314,9 @@ void Emitter::EmitParallel(const Op& op) {
     insert(before_tasks, depth_ - 1,
            absl::StrCat("const i64 unit_size = block_size / ", units, " / 64 * 64;"));
   }
+  // Until here the exchange was the block's.
+  if (threads == tile::kWarpThreads && text_.find("warp_exchange", in_task) != std::string::npos)
+    insert(before_tasks, depth_ - 1, absl::StrCat("unit_fence<", kBlockThreads, ">();"));
   if (text_.find("goto " + label + ";") != std::string::npos) Line(label + ":;");
   // The next task takes the same scratch memory.
   if (threads > 1 && private_memory_) Line(absl::StrCat("unit_fence<", threads, ">();"));
@@ -344,9 +354,10 @@ void Emitter::ActAlone(const std::string& statement) {
   Line(leader.empty() ? statement : absl::StrCat("if (", leader, ") ", statement));
 }
 
-// Shared memory of the unit, of at least so many bytes. All warps have the same.
-std::string Emitter::Exchange(int bytes) {
-  if (unit_.threads == 1) return "nullptr";
+// Shared memory of the unit, of at least so many bytes. All warps have the same, and need it only
+// for lanes that go anywhere.
+std::string Emitter::Exchange(int bytes, bool anywhere) {
+  if (unit_.threads == 1 || (unit_.threads == tile::kWarpThreads && !anywhere)) return "nullptr";
   if (unit_.threads == tile::kWarpThreads) {
     warp_exchange_ = std::max(warp_exchange_, (bytes + 15) / 16 * 16);
     return "exchange + warp_exchange * unit_in_block<32>()";
@@ -366,12 +377,25 @@ int OperationsOf(const Module& module) {
 }  // namespace
 
 // Rows are what is reduced or scanned, and of small kernels.
-bool HasShortRows(const Module& module, const lower::Lowered& lowered) {
+std::vector<SpecialLowering> SpecialLowerings(const Module& module,
+                                              const lower::LowerOptions& options,
+                                              const lower::Lowered& lowered) {
   bool has_rows = false;
   ForEachOp(module.kernel_function().body, [&](const intent::Op& op) {
     has_rows |= op.kind == intent::OpKind::kReduce || op.kind == intent::OpKind::kScan;
   });
-  return has_rows && !lowered.row_extents.empty() && OperationsOf(module) <= kWideProgram;
+  if (!has_rows || OperationsOf(module) > kWideProgram) return {};
+  std::vector<SpecialLowering> special;
+  const auto add = [&](const std::string& suffix, bool by_warps, int tiles) {
+    special.push_back({suffix, options});
+    special.back().options.short_rows = by_warps;
+    special.back().options.row_tiles = tiles;
+  };
+  const bool varies = !lowered.row_extents.empty();
+  if (varies) add("_rows_of_warps", true, kRowTiles);
+  add("_rows_of_blocks", false, kRowTiles);
+  if (varies) add("_short_rows", true, 0);
+  return special;
 }
 
 lower::LowerOptions Lowering(const Module& module) {

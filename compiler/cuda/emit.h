@@ -23,17 +23,29 @@ inline constexpr int kBlockThreads = 256;
 // How kernels for this emitter are lowered. A thread holds less of a tile where there is much to be
 // done with it: that is code for every element.
 lower::LowerOptions Lowering(const Module& module);
-// Whether EmitOptions::short_rows is worth its compile.
-bool HasShortRows(const Module& module, const lower::Lowered& lowered);
+
+// Lowerings of the same kernel for calls that meet Lowered::assumed, by the ends of their entries'
+// names, the fastest first.
+struct SpecialLowering {
+  std::string suffix;
+  lower::LowerOptions options;
+};
+// Those worth their compile, where `lowered` serves all calls. A program that then holds no rows
+// although it was to (LowerOptions::row_tiles) is not.
+std::vector<SpecialLowering> SpecialLowerings(const Module& module,
+                                              const lower::LowerOptions& options,
+                                              const lower::Lowered& lowered);
+
+struct SpecialProgram {
+  std::string suffix;
+  lower::Lowered lowered;
+};
 
 struct EmitOptions {
   // Positions in the signature of the program's views and scalars, for the launch recipe.
   std::vector<uint32_t> view_parameters, scalar_parameters;
-  // The same kernel, lowered with short_rows, and the extents that must be at most kShortRow for
-  // it.
-  const tile::Program* short_rows = nullptr;
-  std::vector<tile::Id> row_extents;
-  std::string architecture = "sm_80";  // decides which matrix instructions there are
+  std::vector<SpecialProgram> special;  // the first whose assumptions a call meets is launched
+  std::string architecture = "sm_80";   // decides which matrix instructions there are
   bool unroll = true;  // the code will be optimised: loops that only wait for memory unroll
 };
 

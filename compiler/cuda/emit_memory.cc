@@ -111,6 +111,12 @@ void Emitter::EmitAccess(const Op& op) {
   const std::string first = absl::StrCat(In(op, 0), " + ", In(op, 1), " + first_lane<", UnitText(),
                                          ", ", Lanes(value), ">()");
   const std::string each = absl::StrCat("LANES(", own, ") ");
+  const int64_t access = std::min<int64_t>(16, int64_t{own} * StorageBytes(dtype));
+  const std::string packed =
+      unit_stride && own > 1 && multiples_.AlignmentOf(op.operands[0], op.operands[1]) % access == 0
+          ? "_packed<"
+          : "_lanes<";
+  const bool whole = mask != tile::kNoId && IsWholeInThreads(mask);
   if (stores) {
     std::string who = unit_.whole_grid ? "blockIdx.x == 0" : "";
     if (Lanes(value) < unit_.threads) {
@@ -122,12 +128,14 @@ void Emitter::EmitAccess(const Op& op) {
         absl::StrCat("*(", Address(op, stride), ") = ", stored, "::store(", Value(value), ");");
     if (unit_stride) {
       const std::string all =
-          absl::StrCat("store_lanes<", own, ">(", first, ", ", Array(value), ");");
+          absl::StrCat("store", packed, own, ">(", first, ", ", Array(value), ");");
       if (mask == tile::kNoId) {
         Line(all);
       } else {
-        Line(absl::StrCat("if (all_of(", Array(mask), ")) ", all));
-        Line(absl::StrCat("else ", each, "if (", Value(mask), ") ", one));
+        Line(absl::StrCat("if (",
+                          whole ? Name(mask) + "[0]" : absl::StrCat("all_of(", Array(mask), ")"),
+                          ") ", all));
+        if (!whole) Line(absl::StrCat("else ", each, "if (", Value(mask), ") ", one));
       }
     } else {
       Line(absl::StrCat(each, mask == tile::kNoId ? "" : absl::StrCat("if (", Value(mask), ") "),
@@ -142,8 +150,13 @@ void Emitter::EmitAccess(const Op& op) {
       each, Name(value), "[e] = ",
       mask == tile::kNoId ? loaded : absl::StrCat(Value(mask), " ? ", loaded, " : ", fill), ";");
   if (!unit_stride) return Line(one);
-  const std::string all = absl::StrCat("load_lanes<", own, ">(", Name(value), ", ", first, ");");
+  const std::string all = absl::StrCat("load", packed, own, ">(", Name(value), ", ", first, ");");
   if (mask == tile::kNoId) return Line(all);
+  if (whole) {
+    Line(absl::StrCat("if (", Name(mask), "[0]) ", all));
+    Line(absl::StrCat("else ", each, Name(value), "[e] = ", fill, ";"));
+    return;
+  }
   Line(absl::StrCat("if (all_of(", Array(mask), ")) ", all));
   Line("else " + one);
 }

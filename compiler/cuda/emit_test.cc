@@ -21,6 +21,7 @@ namespace {
 
 using compile::v1::Variant;
 using testing::HasSubstr;
+using testing::Not;
 
 absl::StatusOr<CudaSource> Emit(const std::string& kernel,
                                 const std::string& architecture = "sm_80") {
@@ -35,6 +36,13 @@ absl::StatusOr<CudaSource> Emit(const std::string& kernel,
   EXPECT_TRUE(verified.ok()) << verified;
   EmitOptions options;
   options.architecture = architecture;
+  for (const SpecialLowering& special :
+       SpecialLowerings(*parsed.module, Lowering(*parsed.module), lowered)) {
+    options.special.push_back(
+        {special.suffix, lower::LowerToTiles(*parsed.module, special.options)});
+    const tile::Program& program = *options.special.back().lowered.program;
+    EXPECT_TRUE(tile::VerifyTile(program).ok()) << tile::Print(program);
+  }
   const Function& function = parsed.module->kernel_function();
   for (uint32_t i = 0; i < function.parameters.size(); ++i) {
     (function.parameters[i].type.IsView() ? options.view_parameters : options.scalar_parameters)
@@ -239,6 +247,107 @@ TEST(EmitCuda, OnlyLaunchesThatNeedCopiesOfOperandsWaitForThem) {
   EXPECT_TRUE(launch(4096, 4096, 4095)) << "lines of the right side";
   EXPECT_FALSE(launch(4096, 4095, 200)) << "too few columns to pay for a copy";
   EXPECT_TRUE(launch(4096, 4096, 4096, /*overlap=*/1));
+}
+
+// The code of one entry.
+std::string CodeOf(const CudaSource& source, const std::string& entry) {
+  const size_t begin = source.text.find(" " + entry + "(");
+  EXPECT_NE(begin, std::string::npos) << entry;
+  return source.text.substr(begin, source.text.find("extern \"C\"", begin) - begin);
+}
+
+// A matrix and a result like it, as one call has them.
+struct Call {
+  int64_t columns = 1024, row_stride = 1024, stride = 1, address = 256;
+  bool overlap = false, same = false;
+
+  std::string EntryOf(const CudaSource& source) const {
+    for (const Variant& variant : source.variants) {
+      if (variant.guard().instructions_size() == 0) return variant.entry_symbol();
+      const auto guard =
+          Evaluate(variant.guard(), [&](const compile::v1::Instruction& leaf) -> int64_t {
+            switch (leaf.opcode()) {
+              case compile::v1::Instruction::OPCODE_EXTENT:
+                return leaf.axis() == 0 ? 64 : columns;
+              case compile::v1::Instruction::OPCODE_STRIDE:
+                return leaf.axis() == 0 ? row_stride : stride;
+              case compile::v1::Instruction::OPCODE_ADDRESS:
+                return address;
+              case compile::v1::Instruction::OPCODE_OVERLAP:
+                return overlap;
+              default:
+                return same;
+            }
+          });
+      if (guard.value_or(0) != 0) return variant.entry_symbol();
+    }
+    return "";
+  }
+};
+
+constexpr char kDifferences[] =
+    R"(kernel (%0: view<in, f32, [s0, s1]>, %1: view<out, f32, [s0, s1]>) {
+  %x = view_load %0 [:, :] : tensor<f32, [s0, s1]>
+  %least = constant -inf : f32
+  %m = reduce %x, %least axes [1] combine maximum : tensor<f32, [s0]>
+  %m1 = reshape %m : tensor<f32, [s0, 1]>
+  %m2 = broadcast %m1 : tensor<f32, [s0, s1]>
+  %d = binary sub %x, %m2 : tensor<f32, [s0, s1]>
+  view_store %1 [:, :] = %d
+  return
+}
+)";
+
+TEST(EmitCuda, WhichRowsAreHeldIsUpToTheCall) {
+  const CudaSource source = ExpectCompiles(kDifferences);
+  const std::string warps = "intent_kernel_rows_of_warps", blocks = "intent_kernel_rows_of_blocks";
+  EXPECT_EQ(Call().EntryOf(source), warps);
+  EXPECT_EQ(Call({.columns = 4}).EntryOf(source), warps);
+  EXPECT_EQ(Call({.columns = 1028, .row_stride = 1028}).EntryOf(source), blocks);
+  EXPECT_EQ(Call({.columns = 8192, .row_stride = 8192}).EntryOf(source), blocks);
+  EXPECT_EQ(Call({.columns = 8196, .row_stride = 8196}).EntryOf(source), "intent_kernel");
+  EXPECT_EQ(Call({.overlap = true, .same = true}).EntryOf(source), warps);
+  // A part of a row's end would stand beside, or no access of 16 bytes would do.
+  for (const Call& call : {Call{.columns = 1022}, Call{.row_stride = 1026}, Call{.stride = 2},
+                           Call{.address = 260}, Call{.overlap = true}}) {
+    EXPECT_EQ(call.EntryOf(source), "intent_kernel_short_rows");
+  }
+}
+
+TEST(EmitCuda, AHeldRowIsReadOnceByFullAccessesAndNeedsNoScratchMemory) {
+  const CudaSource source = ExpectCompiles(kDifferences);
+  const std::string code = CodeOf(source, "intent_kernel_rows_of_warps");
+  size_t loads = 0;
+  for (size_t at = code.find("load_packed<4>"); at != std::string::npos;
+       at = code.find("load_packed<4>", at + 1)) {
+    ++loads;
+  }
+  EXPECT_EQ(loads, 8u) << code;
+  EXPECT_THAT(code, HasSubstr("store_packed<4>"));
+  EXPECT_THAT(code, Not(HasSubstr("load_lanes")));
+  EXPECT_THAT(code, Not(HasSubstr("take_scratch")));
+  EXPECT_FALSE(source.variants[0].has_scratch_bytes());
+  EXPECT_FALSE(source.variants[0].resident());
+}
+
+TEST(EmitCuda, AWindowOfARowIsNotTakenToBeAligned) {
+  const CudaSource source =
+      ExpectCompiles(R"(kernel (%0: view<in, f32, [s0, s1]>, %1: view<out, f32, [s0, s1 - 1]>) {
+  %one = constant 1 : index
+  %n = dim %0 axis 1 : index
+  %x = view_load %0 [:, %one:%n] : tensor<f32, [s0, s1 - 1]>
+  %least = constant -inf : f32
+  %m = reduce %x, %least axes [1] combine maximum : tensor<f32, [s0]>
+  %m1 = reshape %m : tensor<f32, [s0, 1]>
+  %m2 = broadcast %m1 : tensor<f32, [s0, s1 - 1]>
+  %d = binary sub %x, %m2 : tensor<f32, [s0, s1 - 1]>
+  view_store %1 [:, :] = %d
+  return
+}
+)");
+  const std::string code = CodeOf(source, "intent_kernel_rows_of_warps");
+  EXPECT_THAT(code, Not(HasSubstr("load_packed")));
+  EXPECT_THAT(code, HasSubstr("load_lanes"));
 }
 
 }  // namespace

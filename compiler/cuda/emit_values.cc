@@ -6,6 +6,7 @@
 #include "compiler/cuda/emitter.h"
 #include "compiler/diag/check.h"
 #include "compiler/ir/module.h"
+#include "compiler/tile/units.h"
 
 namespace intent::cuda {
 
@@ -201,8 +202,81 @@ void Emitter::EmitElementwise(const Op& op) {
     Line(absl::StrCat(constant, Declare(result, Name(result)), " = ", Expression(op), ";"));
     return;
   }
+  if (const Id limit = LimitOf(result); limit != tile::kNoId) return EmitTailMask(op, limit);
   Line(Declare(result, Name(result)) + ";");
   Line(absl::StrCat(LanesOf(result), Name(result), "[e] = ", Expression(op), ";"));
+}
+
+Id Emitter::LimitOf(Id mask) const {
+  const Op* op = program_.definition(mask);
+  if (op == nullptr || op->kind != OpKind::kCompare || op->compare != CompareKind::kLt ||
+      !IsTile(mask))
+    return tile::kNoId;
+  const Op* lane = program_.definition(op->operands[0]);
+  const Op* limit = program_.definition(op->operands[1]);
+  const bool found = lane != nullptr && lane->kind == OpKind::kIota && limit != nullptr &&
+                     limit->kind == OpKind::kSplat;
+  return found ? limit->operands[0] : tile::kNoId;
+}
+
+bool Emitter::IsWholeInThreads(Id mask) {
+  const Id limit = LimitOf(mask);
+  return limit != tile::kNoId && multiples_.DivisorOf(limit) % Own(Lanes(mask)) == 0;
+}
+
+// Lanes are counted by an int: by one comparison for all of a thread's, where that is the same.
+void Emitter::EmitTailMask(const Op& op, Id limit) {
+  const Id mask = op.results[0];
+  const std::string lanes = std::to_string(Lanes(mask));
+  std::string count = absl::StrCat("lanes_below<", lanes, ">(", Value(limit), ")");
+  const Op* difference = program_.definition(limit);
+  if (multiples_.IsShort(limit)) {
+    count = absl::StrCat("int(", Value(limit), ")");
+  } else if (difference != nullptr && difference->kind == OpKind::kBinary &&
+             difference->binary == BinaryKind::kSub &&
+             multiples_.IsShort(difference->operands[0]) &&
+             bounds_.Exact(difference->operands[1]) != nullptr) {
+    count = absl::StrCat("int(", In(*difference, 0), ") - int(", In(*difference, 1), ")");
+  }
+  Line(absl::StrCat("const int below", Name(mask), " = ", count, ";"));
+  Line(Declare(mask, Name(mask)) + ";");
+  Line(absl::StrCat(LanesOf(mask), Name(mask), "[e] = first_lane<", UnitText(), ", ", lanes, ">()",
+                    IsWholeInThreads(mask) ? "" : " + e", " < below", Name(mask), ";"));
+}
+
+// Lanes that come from the same thread, in all threads alike.
+bool Emitter::EmitInThread(const Op& op) {
+  const Id in = op.operands[0], result = op.results[0];
+  const int count = static_cast<int>(op.lanes.size());
+  const int from = Own(Lanes(in)), to = Own(count);
+  if (count < unit_.threads || Lanes(in) < unit_.threads) return false;
+  for (int lane = 0; lane < count; ++lane) {
+    const int source = op.lanes[lane];
+    if (source / from != lane / to || source % from != op.lanes[lane % to]) return false;
+  }
+  const std::string array = Array(in);
+  Line(absl::StrCat(TypeName(type(result).dtype), " ", Name(result), "[", to, "];"));
+  for (int e = 0; e < to; ++e) {
+    Line(absl::StrCat(Name(result), "[", e, "] = ", array, "[", op.lanes[e], "];"));
+  }
+  return true;
+}
+
+// Threads of a warp that change places in pairs, one lane each.
+bool Emitter::EmitInWarp(const Op& op) {
+  const Id in = op.operands[0], result = op.results[0];
+  const int count = static_cast<int>(op.lanes.size());
+  if (unit_.threads == 1 || count != Lanes(in) || count > unit_.threads) return false;
+  const int far = op.lanes[0];
+  if (far >= std::min(count, tile::kWarpThreads)) return false;
+  for (int lane = 0; lane < count; ++lane) {
+    if (op.lanes[lane] != (lane ^ far)) return false;
+  }
+  const std::string array = Array(in);
+  Line(absl::StrCat(TypeName(type(result).dtype), " ", Name(result), "[1];"));
+  Line(absl::StrCat(Name(result), "[0] = shuffle(", array, "[0], int(threadIdx.x & 31) ^ ", far,
+                    ");"));
+  return true;
 }
 
 void Emitter::EmitAcrossLanes(const Op& op) {
@@ -213,6 +287,12 @@ void Emitter::EmitAcrossLanes(const Op& op) {
   if (op.kind == OpKind::kExtractLane) {
     const int holder = static_cast<int>(op.index) / own;
     const std::string element = absl::StrCat(Array(in), "[", op.index % own, "]");
+    if (unit_.threads > 1 && lanes <= tile::kWarpThreads) {
+      // Every warp has a copy.
+      Line(absl::StrCat("const ", Declare(result, Name(result)), " = shuffle(", element, ", ",
+                        holder, ");"));
+      return;
+    }
     Line(absl::StrCat("const ", Declare(result, Name(result)), " = broadcast<", UnitText(), ">(",
                       element, ", ", holder, ", ", Exchange(16), ");"));
     return;
@@ -229,14 +309,21 @@ void Emitter::EmitAcrossLanes(const Op& op) {
                       name, " a, ", name, " b) { return ", combine, "(a, b); });"));
     return;
   }
-  // A rotation, or an arbitrary order from a table.
   const int count = static_cast<int>(op.lanes.size());
+  if (EmitInThread(op) || EmitInWarp(op)) return;
+  // A rotation, or an arbitrary order from a table.
   bool rotation = true;
   for (int lane = 0; lane < count; ++lane) {
     rotation = rotation && op.lanes[lane] == (lane + op.lanes[0]) % lanes;
   }
   std::string source = absl::StrCat("(lane + ", op.lanes[0], ") % ", lanes);
-  if (!rotation) {
+  const int step = count > 1 ? op.lanes[1] - op.lanes[0] : 0;
+  bool line = step >= 0;
+  for (int lane = 0; lane < count; ++lane)
+    line = line && op.lanes[lane] == op.lanes[0] + lane * step;
+  if (line) {
+    source = absl::StrCat("lane * ", step, " + ", op.lanes[0]);
+  } else if (!rotation) {
     const std::string table = absl::StrCat("order", labels_++);
     std::string numbers;
     for (int32_t lane : op.lanes) absl::StrAppend(&numbers, numbers.empty() ? "" : ", ", lane);
@@ -246,7 +333,7 @@ void Emitter::EmitAcrossLanes(const Op& op) {
   const std::string from = Array(in);
   Line(absl::StrCat(TypeName(type(result).dtype), " ", Name(result), "[", Own(count), "];"));
   Line(absl::StrCat("shuffle_lanes<", UnitText(), ", ", lanes, ", ", own, ", ", count, ", ",
-                    Own(count), ">(", Name(result), ", ", from, ", ", Exchange(lanes * bytes),
+                    Own(count), ">(", Name(result), ", ", from, ", ", Exchange(lanes * bytes, true),
                     ", [&](int lane) { return ", source, "; });"));
   if (count == 1) {
     Refuse("a shuffle to one lane");

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "compiler/cuda/emit.h"
 #include "compiler/cuda/launch_expression.h"
+#include "compiler/cuda/multiples.h"
 
 namespace intent::cuda {
 
@@ -43,7 +44,9 @@ struct Touched {
 
 class Emitter {
  public:
-  Emitter(const tile::Program& program, const EmitOptions& options);
+  // `assumed`: null for the program that serves all calls.
+  Emitter(const tile::Program& program, const EmitOptions& options,
+          const lower::Assumptions* assumed = nullptr);
   absl::StatusOr<CudaSource> Run();
 
  private:
@@ -72,6 +75,13 @@ class Emitter {
   void NoteType(DType dtype);
   void EmitElementwise(const Op& op);
   void EmitAcrossLanes(const Op& op);
+  bool EmitInThread(const Op& op);
+  bool EmitInWarp(const Op& op);
+  // A mask of the lanes below a limit: the limit. kNoId: some other.
+  Id LimitOf(Id mask) const;
+  void EmitTailMask(const Op& op, Id limit);
+  // Lanes of one thread are in the mask together.
+  bool IsWholeInThreads(Id mask);
 
   // --- emit_memory.cc
   void TakeScratch(const Op& op, const std::string& count);
@@ -143,11 +153,13 @@ class Emitter {
   // One thread acts for all: the condition, empty in a unit of one.
   std::string Leader() const;
   void ActAlone(const std::string& statement);
-  std::string Exchange(int bytes);
+  std::string Exchange(int bytes, bool anywhere = false);
 
   const tile::Program& program_;
   const EmitOptions& options_;
   LaunchBounds bounds_;
+  const lower::Assumptions* const assumed_;
+  Multiples multiples_;
   std::string entry_ = "intent_kernel";
   absl::Status status_;
   std::string text_;

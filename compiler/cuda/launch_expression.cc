@@ -232,6 +232,63 @@ LaunchExpression LaunchBounds::Condition(Id id) const {
   return ConditionOf(id, /*overlaps=*/true, /*shapes=*/true);
 }
 
+// Views that tiles are loaded from or stored to.
+void LaunchBounds::NoteTileViews(const Block& block, std::set<size_t>* views) const {
+  const auto note = [&](const auto& self, Id mem) -> void {
+    const Op* op = program_.definition(mem);
+    if (op == nullptr) return;
+    if (op->kind == OpKind::kViewBase) views->insert(static_cast<size_t>(op->index));
+    for (Id operand : op->operands) {
+      if (program_.type(operand).IsMem()) self(self, operand);
+    }
+  };
+  for (const Op* op : block.ops) {
+    const bool loads = op->kind == OpKind::kLoad && program_.type(op->results[0]).lanes > 1;
+    const bool stores = op->kind == OpKind::kStore && program_.type(op->operands[2]).lanes > 1;
+    if (loads || stores) note(note, op->operands[0]);
+    for (const auto& region : op->regions) NoteTileViews(*region, views);
+  }
+}
+
+LaunchExpression LaunchBounds::Meets(const lower::Assumptions& assumed) {
+  LaunchExpression rest = LaunchConstant(0);  // is 0
+  const auto zero = [&](const LaunchExpression& e) {
+    // Equal terms stand once.
+    if (rest != nullptr && (e == nullptr || ToString(rest).find(ToString(e)) == std::string::npos))
+      rest = LaunchMax(rest, e);
+  };
+  const auto multiple = [&](const LaunchExpression& e, int64_t of) {
+    if (of > 1) zero(LaunchOperation(Instruction::OPCODE_MOD, e, LaunchConstant(of)));
+  };
+  for (const lower::Assumptions::Row& row : assumed.rows) {
+    zero(LaunchOperation(Instruction::OPCODE_LT, LaunchConstant(row.most), Upper(row.extent)));
+    if (const LaunchExpression extent = Exact(row.extent)) multiple(extent, row.multiple);
+  }
+  std::set<size_t> tiled;
+  NoteTileViews(program_.body, &tiled);
+  for (size_t i = 0; assumed.dense_rows && i < program_.views.size(); ++i) {
+    const tile::ViewParameter& view = program_.views[i];
+    const auto leaf = [&](LaunchNode::Opcode opcode, int axis) {
+      return Node({.opcode = opcode,
+                   .index = views_[i],
+                   .axis = static_cast<uint32_t>(axis),
+                   .operands = {}});
+    };
+    if (tiled.contains(i)) multiple(leaf(Instruction::OPCODE_ADDRESS, 0), lower::kRowAlignment);
+    for (int axis = 0; tiled.contains(i) && axis + 1 < view.rank; ++axis) {
+      multiple(
+          leaf(Instruction::OPCODE_STRIDE, axis),
+          lower::kRowAlignment / std::min<int64_t>(lower::kRowAlignment, StorageBytes(view.dtype)));
+    }
+    if (view.rank > 0) {
+      zero(LaunchOperation(Instruction::OPCODE_NE, leaf(Instruction::OPCODE_STRIDE, view.rank - 1),
+                           LaunchConstant(1)));
+    }
+  }
+  for (Id condition : assumed.excluded) zero(OverlapCondition(condition));
+  return LaunchOperation(Instruction::OPCODE_EQ, rest, LaunchConstant(0));
+}
+
 void LaunchBounds::AssumeNo(std::set<Id> detours) {
   detours_ = std::move(detours);
   no_detours_ = true;

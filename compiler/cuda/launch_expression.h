@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/lower/lower.h"
 #include "compiler/tile/tile_ir.h"
 #include "intent/compile/v1/compile.pb.h"
 
@@ -57,6 +58,10 @@ class LaunchBounds {
   LaunchExpression Condition(tile::Id id) const;
   // From here on none of these conditions hold, and no views overlap where that matters.
   void AssumeNo(std::set<tile::Id> detours);
+  // An index that a call's arguments give as it is, or its remainder; null: something else.
+  LaunchExpression Exact(tile::Id id) const;
+  // Whether a call meets what a special lowering takes for granted; null: no program says so.
+  LaunchExpression Meets(const lower::Assumptions& assumed);
 
   // From here on bounds are shorter expressions, and wider.
   void Coarsen();
@@ -74,10 +79,10 @@ class LaunchBounds {
     LaunchExpression lower, upper;
   };
   void Index(const tile::Block& block);
+  void NoteTileViews(const tile::Block& block, std::set<size_t>* views) const;
   Range RangeOf(tile::Id id);
   Range OfDefinition(const tile::Op& op, tile::Id id);
   Range OfBinary(const tile::Op& op);
-  LaunchExpression Exact(tile::Id id) const;
   LaunchExpression ConditionOf(tile::Id id, bool overlaps, bool shapes) const;
 
   const tile::Program& program_;

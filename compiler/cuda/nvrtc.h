@@ -68,11 +68,11 @@ class Nvrtc {
   // text, which is ours; the message begins with its first errors. kCancelled, kResourceExhausted.
   absl::StatusOr<NvrtcResult> Compile(const NvrtcJob& job) const;
 
-  // Reads all of `headers`, but for those named *.inc, in their order and keeps what came of it for later jobs of this
-  // architecture with the same headers, in this process and in those that are forked from it: their
-  // includes then cost next to nothing. Each header has `#pragma once` and changes nothing for who
-  // does not use it, so code is the same with and without. Repeated calls do nothing.
-  // kUnimplemented before CUDA 12.8. Not to be called while another thread compiles.
+  // Reads all of `headers`, but for those named *.inc, in their order and keeps what came of it for
+  // later jobs of this architecture with the same headers, in this process and in those that are
+  // forked from it: their includes then cost next to nothing. Each header has `#pragma once` and
+  // changes nothing for who does not use it, so code is the same with and without. Repeated calls
+  // do nothing. kUnimplemented before CUDA 12.8. Not to be called while another thread compiles.
   absl::Status Precompile(std::string_view architecture, std::span<const NvrtcHeader> headers);
   // What a forked process must keep open for that.
   std::vector<int> Descriptors() const;

@@ -180,7 +180,8 @@ std::vector<Variant> Emitter::Variants(const LaunchExpression& condition) {
     const LaunchExpression guard = both(condition, when);
     Variant variant;
     variant.set_entry_symbol(entry_);
-    variant.set_resident(true);
+    // Rows that are held take much the same time each: blocks that come as others end balance them.
+    variant.set_resident(assumed_ == nullptr || !assumed_->dense_rows);
     const auto one = program(LaunchConstant(1), "a block");
     *variant.add_grid() = program(
         LaunchOperation(Instruction::OPCODE_MIN, grid_, LaunchConstant(0x7fffffff)), "the grid");

@@ -91,15 +91,14 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> CompileForCuda(
   cuda::EmitOptions emission = EmitOptionsFor(module, options);
   emission.architecture = input.target.base;
   // Rows that turn out to be short have code of their own.
-  lower::Lowered rows;
-  if (options.opt_level == 2 && passes.Enabled("short_rows") &&
-      cuda::HasShortRows(module, lowered)) {
-    lower::LowerOptions short_rows = lowering;
-    short_rows.short_rows = true;
-    status = LowerAndVerify(module, short_rows, passes, &rows);
-    if (!status.ok()) return status;
-    emission.short_rows = rows.program.get();
-    emission.row_extents = rows.row_extents;
+  if (options.opt_level == 2 && passes.Enabled("short_rows")) {
+    for (const cuda::SpecialLowering& special : cuda::SpecialLowerings(module, lowering, lowered)) {
+      lower::Lowered rows;
+      status = LowerAndVerify(module, special.options, passes, &rows);
+      if (!status.ok()) return status;
+      if (special.options.row_tiles > 0 && rows.held_rows == 0) continue;
+      emission.special.push_back({special.suffix, std::move(rows)});
+    }
   }
   // CUDA C++ on our device library.
   cuda::CudaSource source;
@@ -150,7 +149,8 @@ absl::StatusOr<std::variant<CompiledArtifact, Diagnostics>> CompileForCuda(
   }
   Report report = CompileReport(module, input, lowering, lowered);
   for (const auto& [entry, taken] : resources) {
-    const std::string which = entry == source.entry ? "" : "for short rows: ";
+    const std::string which =
+        entry == source.entry ? "" : entry.substr(source.entry.size() + 1) + ": ";
     report.push_back({ReportTopic::kCode, kNoOrdinal, which + cuda::Describe(taken)});
   }
   report.push_back(

@@ -147,6 +147,7 @@ std::vector<Id> Lowerer::CombineLanes(const Combine& combine, std::vector<Id> ti
     for (Id& tile : tiles) tile = b().ReduceLanes(combine.kind, tile);
     return tiles;
   }
+  if (OnUnits()) return CombineLanesOnUnit(combine, std::move(tiles));
   for (int32_t half = lanes / 2; half > 0; half /= 2) {
     std::vector<int32_t> order;
     for (int32_t lane = 0; lane < lanes; ++lane) order.push_back((lane + half) % lanes);

@@ -68,6 +68,7 @@ Id Lowerer::Eval(const Binding& binding, const std::vector<Coord>& coords, const
 
 Id Lowerer::EvalTensor(const Tensor& tensor, const std::vector<Coord>& coords,
                        const Context& context) {
+  if (const Id result = RecallResult(tensor, coords); result != kNoId) return result;
   // One value of one tensor at one point is computed once in a block.
   std::string key = "t" + std::to_string(tensor.serial) + (context.unit != nullptr ? "u" : "g") +
                     std::to_string(context.lanes) + "m" + std::to_string(context.mask);

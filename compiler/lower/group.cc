@@ -247,6 +247,7 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
   Id step = b().Index(points ? kPointBlock : 1);
   for (const TensorPtr& leaf : staged)
     step = b().Select(IsTurned(*leaf), b().Index(kTurnedBlock), step);
+  if (Exclude(entangled)) entangled = b().Bool(false);
   const Id block = b().Select(entangled, b().Max(rows, b().Index(1)), step);
   Id work = b().Index(1);
   for (const RowStage& stage : stages) {
@@ -265,38 +266,45 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
          (points ? "blocks of " + std::to_string(kPointBlock) + " rows" : "rows one by one") +
              Tasks());
   single_rows_ = !points;
+  const auto run_rows = [&](const Window& rows_here) {
+    std::vector<Tensor> originals;
+    for (const TensorPtr& leaf : staged) {
+      originals.push_back(*leaf);
+      StageRows(leaf, block, rows_here);
+    }
+    for (const RowStage& stage : stages) {
+      b().SetOrdinal(stage.ordinal);
+      if (stage.reduction) {
+        // Made here, for what its leaves read may have moved into copies.
+        RunReduction(MakeReduction(*block_->ops[stage.position]), stage.results, rows_here);
+        continue;
+      }
+      if (stage.row_local != nullptr) {
+        const Tensor& tensor = *stage.row_local;
+        const std::vector<Id> row(tensor.extents.begin() + 1, tensor.extents.end());
+        const Id memory = b().Alloc(tensor.dtype, Count({block, Count(row)}));
+        stage.row_local->base =
+            b().MemOffset(memory, b().Sub(b().Index(0), b().Mul(rows_here.low, tensor.strides[0])));
+      }
+      StoreStage(stage.value, stage.target->extents, stage.target->base, stage.target->strides,
+                 rows_here, false, stage.target->origin);
+    }
+    for (size_t i = 0; i < staged.size(); ++i) *staged[i] = originals[i];
+  };
   const auto run = [&](const Window& window) {
     const Id begin = window.low == kNoId ? b().Index(0) : window.low;
     const Id end = window.high == kNoId ? rows : window.high;
     b().For(begin, end, block, {}, [&](const std::vector<Id>& arguments) {
       b().Poll();
-      const Window rows_here{arguments[0], b().Min(b().Add(arguments[0], block), end)};
-      std::vector<Tensor> originals;
-      for (const TensorPtr& leaf : staged) {
-        originals.push_back(*leaf);
-        StageRows(leaf, block, rows_here);
-      }
-      for (const RowStage& stage : stages) {
-        b().SetOrdinal(stage.ordinal);
-        if (stage.reduction) {
-          // Made here, for what its leaves read may have moved into copies.
-          RunReduction(MakeReduction(*block_->ops[stage.position]), stage.results, rows_here);
-          continue;
-        }
-        if (stage.row_local != nullptr) {
-          const Tensor& tensor = *stage.row_local;
-          const std::vector<Id> row(tensor.extents.begin() + 1, tensor.extents.end());
-          const Id memory = b().Alloc(tensor.dtype, Count({block, Count(row)}));
-          stage.row_local->base = b().MemOffset(
-              memory, b().Sub(b().Index(0), b().Mul(arguments[0], tensor.strides[0])));
-        }
-        StoreStage(stage.value, stage.target->extents, stage.target->base, stage.target->strides,
-                   rows_here, false, stage.target->origin);
-      }
-      for (size_t i = 0; i < staged.size(); ++i) *staged[i] = originals[i];
+      run_rows({arguments[0], b().Min(b().Add(arguments[0], block), end)});
       return std::vector<Id>{};
     });
   };
+  if (options_.row_tiles > 0 && b().IsIndex(block, 1)) {
+    EachRow(rows, run_rows);
+    single_rows_ = false;
+    return;
+  }
   if (!options_.parallel || in_parallel_) {
     run({});
     single_rows_ = false;

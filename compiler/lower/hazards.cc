@@ -102,6 +102,7 @@ void Lowerer::Snapshot(const TensorPtr& leaf, Id condition) {
     Materialize(leaf, {});
     return;
   }
+  if (Exclude(condition)) return;
   // Copy what the leaf reads, if need be, and read the copy from here on.
   std::vector<Id> extents = leaf->extents;
   Id base = leaf->base;
@@ -152,7 +153,7 @@ bool Lowerer::IsWholeView(const Tensor& window) {
   if (window.base != b().ViewBase(view) || view_params_[view]->type.rank() != window.rank())
     return false;
   for (int axis = 0; axis < window.rank(); ++axis) {
-    if (window.strides[axis] != b().ViewStride(view, axis)) return false;
+    if (window.strides[axis] != StrideOf(view, axis)) return false;
   }
   return true;
 }

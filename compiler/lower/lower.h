@@ -29,6 +29,9 @@ struct LowerOptions {
   // With units: rows whose extent only the call gives are short, so that a warp has one. Right for
   // all extents, and bounded in its roundings up to kShortRow.
   bool short_rows = false;
+  // With units: rows of at most so many tiles stay in registers from stage to stage; 0: no. Right
+  // for calls that meet Lowered::assumed.
+  int row_tiles = 0;
   int vector_registers = 16;
   bool materialize_all = false;  // the plain total lowering: every operation its own stage
   bool parallel = true;
@@ -41,10 +44,27 @@ struct LowerOptions {
 
 inline constexpr int64_t kShortRow = 8192;
 
+// What a call must meet for a program that was lowered with `short_rows` or `row_tiles`.
+struct Assumptions {
+  struct Row {
+    tile::Id extent;
+    int64_t most;
+    int64_t multiple;  // the extent is one
+  };
+  std::vector<Row> rows;
+  // The last stride of every view is 1; rows of those that tiles are read from or written to begin at
+  // multiples of kRowAlignment bytes.
+  bool dense_rows = false;
+  std::vector<tile::Id> excluded;  // bools that are false: overlaps of views
+};
+inline constexpr int64_t kRowAlignment = 16;
+
 struct Lowered {
   std::unique_ptr<tile::Program> program;
   Report report;                      // of the plan and of every stage; not yet ordered
   std::vector<tile::Id> row_extents;  // with units: what `short_rows` speaks of
+  Assumptions assumed;
+  int64_t held_rows = 0;  // stages whose rows stay in registers
 };
 
 // Total: what verifies lowers.

@@ -5,6 +5,7 @@
 #include "compiler/plan/describe.h"
 #include "compiler/plan/reshape.h"
 #include "compiler/tile/fuse_multiply_add.h"
+#include "compiler/tile/idle_memory.h"
 
 namespace intent::lower {
 
@@ -28,17 +29,28 @@ Lowered Lowerer::Run() {
     }
   }
   builder_ = std::make_unique<tile::TileBuilder>(program_.get());
+  conditions_.dense_rows = options_.row_tiles > 0;
   report_ = plan::Describe(plan_, function_);
   BindParameters();
   LowerBlock(function_.body);
   if (options_.fuse_multiply_add) tile::FuseMultiplyAdd(program_.get());
+  if (options_.row_tiles > 0) {
+    tile::RemoveUnreadMemory(program_.get());
+    tile::RemoveIdleFences(program_.get());
+  }
   ReportBounds();
   if (contiguous_variants_ > 0) {
     report_.push_back({ReportTopic::kLoops, kNoOrdinal,
                        std::to_string(contiguous_variants_) +
                            " loops in two variants: contiguous, chosen at the call, and strided"});
   }
-  return Lowered{std::move(program_), std::move(report_), std::move(row_extents_)};
+  return Lowered{std::move(program_), std::move(report_), std::move(row_extents_),
+                 std::move(conditions_), held_rows_};
+}
+
+Id Lowerer::StrideOf(int view, int axis) {
+  const bool last = axis + 1 == program_->views[static_cast<size_t>(view)].rank;
+  return conditions_.dense_rows && last ? b().Index(1) : b().ViewStride(view, axis);
 }
 
 void Lowerer::BindParameters() {
@@ -57,7 +69,7 @@ void Lowerer::BindParameters() {
     resource->dtype = parameter.type.dtype();
     for (int axis = 0; axis < parameter.type.rank(); ++axis) {
       const Extent& extent = parameter.type.shape()[axis];
-      resource->strides.push_back(b().ViewStride(view, axis));
+      resource->strides.push_back(StrideOf(view, axis));
       // A symbol is read where it first stands; the caller has checked that equal symbols agree.
       extent.ForEachLeaf([&](AtomKind kind, uint32_t symbol) {
         if (kind == AtomKind::kSymbol && extent == Extent::Symbol(symbol) &&

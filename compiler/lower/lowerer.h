@@ -30,6 +30,7 @@ struct Context {
 struct Window {
   Id low = kNoId;
   Id high = kNoId;
+  bool one = false;  // high is the next after low
 };
 
 // How one coordinate of an operand follows from a stage's coordinates, without emitting anything.
@@ -50,6 +51,7 @@ class Lowerer {
  private:
   // --- lowerer.cc: blocks, bindings, extents.
   void BindParameters();
+  Id StrideOf(int view, int axis);
   void LowerBlock(const Block& block);
   void LowerOp(const Op& op);
   void LowerPure(const Op& op);
@@ -230,6 +232,7 @@ class Lowerer {
                                 const std::vector<Id>& rhs);
   // All lanes of each leaf into one scalar each.
   std::vector<Id> CombineLanes(const Combine& combine, std::vector<Id> tiles);
+  std::vector<Id> CombineLanesOnUnit(const Combine& combine, std::vector<Id> tiles);
   Binding BindLeaves(const Type& type, const std::vector<Id>& leaves, size_t* next);
   std::vector<Id> EvalRegion(const Block& block, const std::vector<Binding>& arguments);
 
@@ -311,6 +314,23 @@ class Lowerer {
   std::vector<Id> ReduceAllOnUnits(const Reduction& reduction);
   int32_t UnitLanes(int bits, Id inner_extent);
   std::vector<Id> row_extents_;
+  // --- held_rows.cc: rows that stay in registers from stage to stage.
+  bool HoldsRow(Id low, Id high, int32_t lanes) const;
+  // `mask`: the tile's lanes below the extent; kNoId: all of them.
+  using TileBody = std::function<std::vector<Id>(Id at, Id mask, const std::vector<Id>& carried)>;
+  std::vector<Id> OverHeldRow(Id extent, int32_t lanes, std::vector<Id> carried,
+                              const TileBody& body);
+  void StoreHeldRow(Id extent, int32_t lanes,
+                    const std::function<void(const Coord&, const Context&)>& body);
+  void EachRow(Id rows, const std::function<void(const Window&)>& stage);
+  // The result of a reduction at a point, while its row is held.
+  void RememberResult(const Tensor& tensor, const std::vector<Coord>& point, Id value);
+  Id RecallResult(const Tensor& tensor, const std::vector<Coord>& point) const;
+  // That does not hold for any call of this program. False: another must do.
+  bool Exclude(Id condition);
+  Assumptions conditions_;
+  bool row_begun_ = false;  // some stage has read the row
+  int64_t held_rows_ = 0;
   std::vector<Coord> Decode(Id linear, const std::vector<Id>& extents);
   void FoldTree(const Combine& combine, const std::vector<Id>& partials, Id count, int32_t lanes);
   Reduction MakeReduction(const Op& op);

@@ -247,6 +247,7 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
               offset = b().Add(offset, b().Mul(coords[axis].base, outputs[leaf]->strides[axis]));
             }
             b().Store(outputs[leaf]->base, offset, result[leaf], b().Index(1), context.mask);
+            RememberResult(*outputs[leaf], coords, result[leaf]);
           }
         });
     Fence();
@@ -255,6 +256,8 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
     stage(window);
     return;
   }
+  if (options_.row_tiles > 0 && !columns && reduction.lanes > 1)
+    return EachRow(reduction.retained[0], stage);
   std::vector<Id> work(reduction.retained.begin() + 1, reduction.retained.end());
   work.insert(work.end(), reduction.reduced.begin(), reduction.reduced.end());
   // On units, what has no lanes is a thread's: each result is a task.

@@ -39,6 +39,7 @@ void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vec
     });
     return;
   }
+  if (HoldsRow(low, high, lanes)) return StoreHeldRow(high, lanes, body);
   const int32_t vectors = OnUnits() ? kUnitVectors : 1;
   const int64_t step = int64_t{lanes} * vectors;
   const Id count = b().Sub(high, low);
@@ -95,7 +96,16 @@ void Lowerer::ForEachPoint(const std::vector<Id>& extents, int vector_axis, int3
     return axis == 0 && window.high != kNoId ? window.high : extents[axis];
   };
   std::function<void(size_t)> nest = [&](size_t depth) {
+    if (depth == order.size()) {
+      body(coords, {});
+      return;
+    }
     const int axis = order[depth];
+    if (axis == 0 && window.one && axis != vector_axis) {
+      coords[axis] = CoordOf(window.low);
+      nest(depth + 1);
+      return;
+    }
     if (depth + 1 == order.size()) {
       VectorLoop(low(axis), high(axis), vector_axis >= 0 ? lanes : 1, unit, watch,
                  [&](const Coord& coord, const Context& context) {
@@ -128,6 +138,7 @@ void Lowerer::InParallel(Id extent, Id work, const std::function<void(const Wind
     grain = b().Mul(whole, b().Index(multiple));
   }
   in_parallel_ = true;
+  row_begun_ = false;
   b().Parallel(b().Index(0), extent, grain, [&](Id begin, Id end) { stage({begin, end}); });
   in_parallel_ = false;
 }
@@ -192,7 +203,13 @@ int32_t Lowerer::UnitLanes(int bits, Id inner_extent) {
   const ScalarValue* extent = b().ConstantOf(inner_extent);
   if (extent == nullptr) {
     row_extents_.push_back(inner_extent);
-    return options_.short_rows ? std::min(block, 32 * own) : block;
+    const int32_t row = options_.short_rows ? std::min(block, 32 * own) : block;
+    if (options_.row_tiles > 0) {
+      conditions_.rows.push_back({inner_extent, int64_t{row} * options_.row_tiles, own});
+    } else if (options_.short_rows) {
+      conditions_.rows.push_back({inner_extent, kShortRow, 1});
+    }
+    return row;
   }
   int32_t lanes = 1;
   while (lanes < block && lanes < static_cast<int64_t>(extent->bits)) lanes *= 2;

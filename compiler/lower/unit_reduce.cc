@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/lower/lowerer.h"
+#include "compiler/tile/units.h"
 
 namespace intent::lower {
 namespace {
@@ -46,6 +47,45 @@ std::vector<Id> Lowerer::FoldSingly(const Combine& combine, Id low, Id high,
   return NestedFold(combine, low, high, b().Index(1), identity, kSingleLoops, body);
 }
 
+// Neighbours of one thread first, then threads of a warp, then one lane of each warp: steps that
+// need no memory but for one.
+std::vector<Id> Lowerer::CombineLanesOnUnit(const Combine& combine, std::vector<Id> tiles) {
+  const auto meet = [&](const std::function<int32_t(int32_t)>& one,
+                        const std::function<int32_t(int32_t)>& other, int32_t lanes) {
+    const auto moved = [&](const std::function<int32_t(int32_t)>& source) {
+      std::vector<int32_t> order;
+      for (int32_t lane = 0; lane < lanes; ++lane) order.push_back(source(lane));
+      std::vector<Id> sides;
+      for (Id tile : tiles) sides.push_back(b().Shuffle(tile, order));
+      return sides;
+    };
+    tiles = CombineLeaves(combine, one ? moved(one) : tiles, moved(other));
+    for (Id& tile : tiles) tile = b().Splat(tile, lanes);
+  };
+  int32_t lanes = b().lanes(tiles[0]);
+  const int32_t threads =
+      lanes > tile::kMostWarpLanes ? options_.block_threads : tile::kWarpThreads;
+  for (; lanes > threads; lanes /= 2) {
+    meet([](int32_t lane) { return 2 * lane; }, [](int32_t lane) { return 2 * lane + 1; },
+         lanes / 2);
+  }
+  const auto within_warps = [&] {
+    for (int32_t far = std::min(lanes, tile::kWarpThreads) / 2; far > 0; far /= 2)
+      meet(
+          nullptr, [far](int32_t lane) { return lane ^ far; }, lanes);
+  };
+  within_warps();
+  if (lanes > tile::kWarpThreads) {
+    lanes /= tile::kWarpThreads;
+    std::vector<int32_t> order;
+    for (int32_t lane = 0; lane < lanes; ++lane) order.push_back(lane * tile::kWarpThreads);
+    for (Id& tile : tiles) tile = b().Shuffle(tile, order);
+    within_warps();
+  }
+  for (Id& tile : tiles) tile = b().ExtractLane(tile, 0);
+  return tiles;
+}
+
 // Members [low, high) of the last reduced axis. A tile per leaf.
 std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vector<Coord>& retained,
                                      const std::vector<Coord>& outer, Id low, Id high) {
@@ -69,6 +109,17 @@ std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vect
       return CombineLeaves(combine, sums, element(at, {}));
     });
   }
+  // Members of what the mask leaves out are the identity.
+  const auto masked = [&](Id at, Id mask, const std::vector<Id>& carried) {
+    Context context;
+    context.lanes = lanes;
+    context.mask = mask;
+    std::vector<Id> members = element(at, context);
+    for (size_t leaf = 0; mask != kNoId && leaf < leaves; ++leaf)
+      members[leaf] = b().Select(mask, members[leaf], identity[leaf]);
+    return splat(CombineLeaves(combine, carried, members));
+  };
+  if (HoldsRow(low, high, lanes)) return OverHeldRow(high, lanes, identity, masked);
   const Id width = b().Index(lanes), count = b().Sub(high, low);
   // What short_rows speaks of is a few tiles.
   const bool few = options_.short_rows && b().ConstantOf(reduction.reduced.back()) == nullptr;
@@ -86,16 +137,10 @@ std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vect
                         return splat(CombineLeaves(combine, carried, element(at, context)));
                       });
   }
-  const std::vector<Id> rest = NestedFold(
-      combine, middle, high, width, identity, loops, [&](Id at, const std::vector<Id>& carried) {
-        Context context;
-        context.lanes = lanes;
-        context.mask = TailMask(at, high, lanes);
-        std::vector<Id> members = element(at, context);
-        for (size_t leaf = 0; leaf < leaves; ++leaf)
-          members[leaf] = b().Select(context.mask, members[leaf], identity[leaf]);
-        return splat(CombineLeaves(combine, carried, members));
-      });
+  const std::vector<Id> rest = NestedFold(combine, middle, high, width, identity, loops,
+                                          [&](Id at, const std::vector<Id>& carried) {
+                                            return masked(at, TailMask(at, high, lanes), carried);
+                                          });
   return splat(CombineLeaves(combine, sums, rest));
 }
 

@@ -381,6 +381,8 @@ std::optional<int64_t> LeafValue(const Manifest& manifest, const BoundCall& call
     return ScalarValue(parameter.scalar().dtype(), call.scalars[place]);
   }
   if (!parameter.has_view()) return std::nullopt;
+  if (instruction.opcode() == Instruction::OPCODE_ADDRESS)
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(call.views[place].data));
   const std::vector<int64_t>& numbers = instruction.opcode() == Instruction::OPCODE_EXTENT
                                             ? call.extents[place]
                                             : call.strides[place];

@@ -1,8 +1,8 @@
 #pragma once
 
-// From a manifest, allocations and arguments to what an entry takes: every check that stands between
-// a caller's numbers and a pointer is here, for executors (arguments of execute.proto) and for
-// processes that run kernels on their own memory alike.
+// From a manifest, allocations and arguments to what an entry takes: every check that stands
+// between a caller's numbers and a pointer is here, for executors (arguments of execute.proto) and
+// for processes that run kernels on their own memory alike.
 //
 // Bind checks, in this order: the number and kinds of arguments; ranks, extents and that no
 // coordinate of a view leaves its allocation; scalars' bits; symbols, constants and expressions of
@@ -54,15 +54,15 @@ class BoundCall {
   std::vector<size_t> places;  // by parameter: its position in `views` or `scalars`
 };
 
-std::variant<BoundCall, execute::v1::RunError> Bind(
-    const compile::v1::Manifest& manifest, const std::vector<BoundAllocation>& allocations,
-    const std::vector<CallArgument>& arguments);
+std::variant<BoundCall, execute::v1::RunError> Bind(const compile::v1::Manifest& manifest,
+                                                    const std::vector<BoundAllocation>& allocations,
+                                                    const std::vector<CallArgument>& arguments);
 std::variant<BoundCall, execute::v1::RunError> Bind(
     const compile::v1::Manifest& manifest, const std::vector<BoundAllocation>& allocations,
     const google::protobuf::RepeatedPtrField<execute::v1::Argument>& arguments);
 
-// What a SYMBOL, EXTENT, STRIDE, SCALAR, OVERLAP or SAME_VIEW instruction of the manifest's programs
-// stands for in a call; nullopt when there is no such thing.
+// What a SYMBOL, EXTENT, STRIDE, SCALAR, OVERLAP, SAME_VIEW or ADDRESS instruction of the
+// manifest's programs stands for in a call; nullopt when there is no such thing.
 std::optional<int64_t> LeafValue(const compile::v1::Manifest& manifest, const BoundCall& call,
                                  const compile::v1::Instruction& instruction);
 

@@ -76,6 +76,7 @@ std::optional<int64_t> Evaluate(const compile::v1::Program& program, const Progr
       case Instruction::OPCODE_SCALAR:
       case Instruction::OPCODE_OVERLAP:
       case Instruction::OPCODE_SAME_VIEW:
+      case Instruction::OPCODE_ADDRESS:
         result = leaf(instruction);
         break;
       case Instruction::OPCODE_SELECT:

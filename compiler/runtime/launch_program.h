@@ -14,8 +14,8 @@ namespace intent {
 
 inline constexpr int kMaxProgramInstructions = 256;
 
-// The value of a SYMBOL, EXTENT, STRIDE, SCALAR, OVERLAP or SAME_VIEW instruction; nullopt when there
-// is none.
+// The value of a SYMBOL, EXTENT, STRIDE, SCALAR, OVERLAP, SAME_VIEW or ADDRESS instruction; nullopt
+// when there is none.
 using ProgramLeaf =
     std::function<std::optional<int64_t>(const compile::v1::Instruction& instruction)>;
 

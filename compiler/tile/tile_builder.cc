@@ -70,7 +70,7 @@ std::optional<int64_t> FoldIndex(BinaryKind kind, int64_t a, int64_t b) {
 
 TileBuilder::TileBuilder(Program* program) : program_(program) { Push(&program->body); }
 
-void TileBuilder::Push(Block* block) { scopes_.push_back({block, {}}); }
+void TileBuilder::Push(Block* block) { scopes_.push_back({block, {}, {}}); }
 void TileBuilder::Pop() { scopes_.pop_back(); }
 
 Op* TileBuilder::Append(OpKind kind, std::vector<Id> operands, const std::vector<Type>& results) {
@@ -99,8 +99,8 @@ Id TileBuilder::Pure(OpKind kind, std::vector<Id> operands, Type result,
 
 Id TileBuilder::Recall(const std::string& key) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    auto found = scope->known.find(key);
-    if (found != scope->known.end()) return found->second;
+    auto found = scope->remembered.find(key);
+    if (found != scope->remembered.end()) return found->second;
   }
   return kNoId;
 }

@@ -31,8 +31,10 @@ class TileBuilder {
   size_t depth() const { return scopes_.size(); }
 
   // A memo of the open blocks: what was remembered is forgotten when its block closes.
-  void Remember(const std::string& key, Id id) { scopes_.back().known.emplace(key, id); }
+  void Remember(const std::string& key, Id id) { scopes_.back().remembered.emplace(key, id); }
   Id Recall(const std::string& key) const;
+  // What the innermost open block remembers by itself.
+  const std::map<std::string, Id>& Remembered() const { return scopes_.back().remembered; }
 
   // Leaves.
   Id Const(const ScalarValue& value);
@@ -129,7 +131,8 @@ class TileBuilder {
  private:
   struct Scope {
     Block* block;
-    std::map<std::string, Id> known;
+    std::map<std::string, Id> known;  // pure operations
+    std::map<std::string, Id> remembered;
   };
 
   Op* Append(OpKind kind, std::vector<Id> operands, const std::vector<Type>& results);

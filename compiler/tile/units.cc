@@ -4,10 +4,6 @@
 
 namespace intent::tile {
 
-namespace {
-constexpr int kMostWarpLanes = kWarpThreads * 8;
-}  // namespace
-
 int32_t MostLanes(const Program& program, const Block& block) {
   int32_t most = 1;
   for (const Op* op : block.ops) {

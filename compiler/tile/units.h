@@ -9,6 +9,7 @@
 namespace intent::tile {
 
 inline constexpr int kWarpThreads = 32;
+inline constexpr int kMostWarpLanes = kWarpThreads * 8;  // of a tile in a unit of one warp
 
 // Of any value in the block and the bodies within.
 int32_t MostLanes(const Program& program, const Block& block);

@@ -81,14 +81,11 @@ CudaCode CompileCuda(const Module& module, const lower::Lowered& lowered) {
     (function.parameters[i].type.IsView() ? options.view_parameters : options.scalar_parameters)
         .push_back(i);
   }
-  std::unique_ptr<tile::Program> rows;
-  if (cuda::HasShortRows(module, lowered)) {
-    lower::LowerOptions lowering = cuda::Lowering(module);
-    lowering.short_rows = true;
-    lower::Lowered again = lower::LowerToTiles(module, lowering);
-    rows = std::move(again.program);
-    options.short_rows = rows.get();
-    options.row_extents = std::move(again.row_extents);
+  for (const cuda::SpecialLowering& special :
+       cuda::SpecialLowerings(module, cuda::Lowering(module), lowered)) {
+    lower::Lowered again = lower::LowerToTiles(module, special.options);
+    if (special.options.row_tiles > 0 && again.held_rows == 0) continue;
+    options.special.push_back({special.suffix, std::move(again)});
   }
   options.architecture = CudaTarget();
   const auto source = cuda::EmitCuda(*lowered.program, options);

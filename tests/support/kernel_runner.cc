@@ -56,6 +56,19 @@ Way UnitsWay() {
   return way;
 }
 
+// Rows in registers: of few lanes, so that small data take several tiles. Whoever does not meet
+// what that takes for granted runs the ordinary program.
+Way HeldRowsWay(bool short_rows, bool check_fences) {
+  Way way = UnitsWay();
+  way.name += short_rows ? ", rows held by warps" : ", rows held by blocks";
+  if (check_fences) way.name += ", fences checked";
+  way.lowering.vector_bits = 32;
+  way.lowering.short_rows = short_rows;
+  way.lowering.row_tiles = 3;
+  way.check_fences = check_fences;
+  return way;
+}
+
 // Few lanes a thread, so that small data are spread over many.
 Way FencesWay() {
   Way way = UnitsWay();
@@ -146,6 +159,47 @@ int32_t ParameterOfView(const Function& function, int32_t view) {
   return -1;
 }
 
+// A condition on overlaps. Views of one allocation are taken to overlap.
+bool Holds(const tile::Program& program, tile::Id condition, const CallData& data) {
+  const tile::Op& op = *program.definition(condition);
+  const auto operand = [&](size_t i) { return Holds(program, op.operands[i], data); };
+  const auto view = [&](int64_t at) -> const ViewPlace& {
+    return data.views[static_cast<size_t>(at)];
+  };
+  switch (op.kind) {
+    case tile::OpKind::kOverlap:
+      return view(op.index).allocation == view(op.axis).allocation;
+    case tile::OpKind::kSameView:
+      return view(op.index).allocation == view(op.axis).allocation &&
+             view(op.index).offset == view(op.axis).offset &&
+             view(op.index).extents == view(op.axis).extents &&
+             view(op.index).strides == view(op.axis).strides;
+    case tile::OpKind::kUnary:
+      return !operand(0);
+    default:
+      return op.binary == BinaryKind::kAnd ? operand(0) && operand(1) : operand(0) || operand(1);
+  }
+}
+
+// What rows in registers take for granted, but for addresses, which are nothing to the tile
+// interpreter.
+bool Meets(const lower::Lowered& lowered, const CallData& data) {
+  for (const ViewPlace& view : data.views) {
+    if (!view.strides.empty() && view.strides.back() != 1) return false;
+  }
+  for (tile::Id condition : lowered.assumed.excluded) {
+    if (Holds(*lowered.program, condition, data)) return false;
+  }
+  const std::vector<lower::Assumptions::Row>& rows = lowered.assumed.rows;
+  return std::all_of(rows.begin(), rows.end(), [&](const lower::Assumptions::Row& row) {
+    const tile::Op* op = lowered.program->definition(row.extent);
+    if (op == nullptr || op->kind != tile::OpKind::kViewExtent) return false;
+    const int64_t extent =
+        data.views[static_cast<size_t>(op->index)].extents[static_cast<size_t>(op->axis)];
+    return extent <= row.most;
+  });
+}
+
 bool SameElement(DType dtype, const uint8_t* a, const uint8_t* b, const Tolerance& tolerance) {
   if (std::memcmp(a, b, static_cast<size_t>(StorageBytes(dtype))) == 0) return true;
   if (!IsFloat(dtype)) return false;
@@ -210,6 +264,9 @@ const std::vector<Way>& AllWays() {
       ways.back().name += ", short rows";
       ways.back().lowering.short_rows = true;
     }
+    ways.push_back(HeldRowsWay(false, false));
+    ways.push_back(HeldRowsWay(false, true));
+    ways.push_back(HeldRowsWay(true, true));
     const std::vector<std::string> targets = cpu::RunnableTargets();
     // Compiling is what takes time: each level of optimisation once, each target at its best.
     ways.push_back(CompiledWay(targets.front(), 0, 1));
@@ -303,11 +360,17 @@ Outcome TestKernel::Interpret(const CallData& data) const {
 }
 
 struct TestKernel::Ready {
+  // The program for calls that meet what it takes for granted, or the one for all.
+  const tile::Program* ProgramFor(const CallData& data) const {
+    return special.program != nullptr && Meets(special, data) ? special.program.get()
+                                                              : program.get();
+  }
   ~Ready() {
     if (!library.empty()) std::remove(library.c_str());
   }
   std::string refusal;
   std::unique_ptr<tile::Program> program;     // the tile interpreter's
+  lower::Lowered special;                     // likewise, with rows in registers
   std::unique_ptr<cpu::LoadedKernel> kernel;  // compiled
   std::string library;                        // compiled for another architecture
   CudaCode cuda;
@@ -322,8 +385,17 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
   slot = std::make_unique<Ready>();
   Ready& ready = *slot;
   const bool is_cuda = !way.target.empty() && ParseTarget(way.target)->kind == TargetKind::kCuda;
-  const lower::Lowered lowered =
-      lower::LowerToTiles(*canonical_, is_cuda ? cuda::Lowering(*canonical_) : way.lowering);
+  lower::LowerOptions options = is_cuda ? cuda::Lowering(*canonical_) : way.lowering;
+  if (way.lowering.row_tiles > 0) {
+    ready.special = lower::LowerToTiles(*canonical_, way.lowering);
+    if (const absl::Status status = tile::VerifyTile(*ready.special.program); !status.ok()) {
+      ready.refusal = "tile program: " + std::string(status.message());
+      return ready;
+    }
+    options.row_tiles = 0;
+    options.short_rows = false;
+  }
+  const lower::Lowered lowered = lower::LowerToTiles(*canonical_, options);
   const tile::Program& program = *lowered.program;
   if (const absl::Status status = tile::VerifyTile(program); !status.ok()) {
     ready.refusal = "tile program: " + std::string(status.message()) + "\n" + tile::Print(program);
@@ -344,9 +416,9 @@ const TestKernel::Ready& TestKernel::ReadyFor(const Way& way) const {
     ready.refusal = ready.cuda.refusal;
     return ready;
   }
-  cpu::EmitOptions options;
-  options.opt_level = way.opt_level;
-  const auto object = cpu::EmitObject(program, *ParseTarget(way.target), options);
+  cpu::EmitOptions emission;
+  emission.opt_level = way.opt_level;
+  const auto object = cpu::EmitObject(program, *ParseTarget(way.target), emission);
   if (!object.ok()) {
     ready.refusal = "emit: " + std::string(object.status().message());
     return ready;
@@ -383,9 +455,10 @@ Outcome TestKernel::Run(const CallData& data, const Way& way) const {
   if (ready.program != nullptr) {
     const intent_call call = {bound.views.data(), bound.scalars.data(), &cpu::SerialRuntime(),
                               nullptr, &bound.error};
+    const tile::Program& program = *ready.ProgramFor(data);
     if (way.check_fences) {
-      tile::FenceChecker checker(*ready.program, &call, way.lowering.block_threads);
-      status = tile::Interpret(*ready.program, &call, &checker);
+      tile::FenceChecker checker(program, &call, way.lowering.block_threads);
+      status = tile::Interpret(program, &call, &checker);
       if (checker.conflict()) {
         Outcome outcome;
         outcome.failed = true;
@@ -393,7 +466,7 @@ Outcome TestKernel::Run(const CallData& data, const Way& way) const {
         return outcome;
       }
     } else {
-      status = tile::Interpret(*ready.program, &call);
+      status = tile::Interpret(program, &call);
     }
   } else if (!ready.library.empty()) {
     EmulatedCall call = CallOf(function(), data);

@@ -44,6 +44,12 @@ INTENT_DEVICE bool owns_lanes() {
   return L >= U || unit_thread<U>() < L;
 }
 
+// How many lanes of a tile of L lie below a limit.
+template <int L>
+INTENT_DEVICE int lanes_below(i64 limit) {
+  return limit < 0 ? 0 : limit > L ? L : int(limit);
+}
+
 // Tasks of `grain` coordinates.
 INTENT_DEVICE i64 count_tasks(i64 lo, i64 hi, i64 grain) {
   return hi > lo ? i64((u64(hi) - u64(lo) - 1) / u64(grain) + 1) : 0;
@@ -100,39 +106,39 @@ INTENT_DEVICE bool aligned(const void* p) {
   return (u64(p) & (sizeof(P) - 1)) == 0;
 }
 
-// E neighbours, the first at p.
+// E neighbours, the first at p: of _packed in accesses as large as they are, to which p is aligned.
+template <int E, class T>
+INTENT_DEVICE void load_packed(T (&v)[E], const typename Stored<T>::type* p) {
+  typedef Packed<typename Stored<T>::type, E> P;
+  P packed;
+  const typename P::Part* parts = reinterpret_cast<const typename P::Part*>(p);
+  LANES(int(sizeof(packed.parts) / sizeof(typename P::Part))) packed.parts[e] = parts[e];
+  LANES(E) v[e] = Stored<T>::load(packed.elements[e]);
+}
 template <int E, class T>
 INTENT_DEVICE void load_lanes(T (&v)[E], const typename Stored<T>::type* p) {
-  typedef typename Stored<T>::type S;
-  if constexpr (E == 1) {
-    v[0] = Stored<T>::load(*p);
+  typedef typename Packed<typename Stored<T>::type, E>::Part Part;
+  if (E > 1 && aligned<Part>(p)) {
+    load_packed<E>(v, p);
   } else {
-    typedef Packed<S, E> P;
-    if (aligned<typename P::Part>(p)) {
-      P packed;
-      const typename P::Part* parts = reinterpret_cast<const typename P::Part*>(p);
-      LANES(int(sizeof(packed.parts) / sizeof(typename P::Part))) packed.parts[e] = parts[e];
-      LANES(E) v[e] = Stored<T>::load(packed.elements[e]);
-    } else {
-      LANES(E) v[e] = Stored<T>::load(p[e]);
-    }
+    LANES(E) v[e] = Stored<T>::load(p[e]);
   }
 }
 template <int E, class T>
+INTENT_DEVICE void store_packed(typename Stored<T>::type* p, const T (&v)[E]) {
+  typedef Packed<typename Stored<T>::type, E> P;
+  P packed;
+  LANES(E) packed.elements[e] = Stored<T>::store(v[e]);
+  typename P::Part* parts = reinterpret_cast<typename P::Part*>(p);
+  LANES(int(sizeof(packed.parts) / sizeof(typename P::Part))) parts[e] = packed.parts[e];
+}
+template <int E, class T>
 INTENT_DEVICE void store_lanes(typename Stored<T>::type* p, const T (&v)[E]) {
-  typedef typename Stored<T>::type S;
-  if constexpr (E == 1) {
-    *p = Stored<T>::store(v[0]);
+  typedef typename Packed<typename Stored<T>::type, E>::Part Part;
+  if (E > 1 && aligned<Part>(p)) {
+    store_packed<E>(p, v);
   } else {
-    typedef Packed<S, E> P;
-    if (aligned<typename P::Part>(p)) {
-      P packed;
-      LANES(E) packed.elements[e] = Stored<T>::store(v[e]);
-      typename P::Part* parts = reinterpret_cast<typename P::Part*>(p);
-      LANES(int(sizeof(packed.parts) / sizeof(typename P::Part))) parts[e] = packed.parts[e];
-    } else {
-      LANES(E) p[e] = Stored<T>::store(v[e]);
-    }
+    LANES(E) p[e] = Stored<T>::store(v[e]);
   }
 }
 template <int E>
@@ -185,7 +191,8 @@ INTENT_DEVICE T shuffle(T x, int thread) {
   LANES(count) bits.words[e] = __shfl_sync(0xffffffffu, bits.words[e], thread);
   return bits.value;
 }
-// What thread `thread` of the unit has. `exchange`: shared memory of the unit, here and below.
+// What thread `thread` of the unit has. `exchange`: shared memory of the unit, here and below: each
+// use begins with a fence and leaves what it read last to the next one's.
 template <int U, class T>
 INTENT_DEVICE T broadcast(T x, int thread, char* exchange) {
   if constexpr (U == 1) {
@@ -197,9 +204,7 @@ INTENT_DEVICE T broadcast(T x, int thread, char* exchange) {
     unit_fence<U>();
     if (unit_thread<U>() == thread) *shared = x;
     unit_fence<U>();
-    const T result = *shared;
-    unit_fence<U>();
-    return result;
+    return *shared;
   }
 }
 
@@ -227,7 +232,6 @@ INTENT_DEVICE T reduce_lanes(const T (&v)[E], char* exchange, Combine combine) {
     if (own == 0 && int(threadIdx.x) / 32 < warps) shared[threadIdx.x / 32] = x;
     unit_fence<U>();
     x = shared[own & (warps - 1)];
-    unit_fence<U>();
     _Pragma("unroll") for (int width = warps / 2; width > 0; width /= 2) {
       x = combine(x, shuffle(x, own ^ width));
     }
@@ -249,7 +253,6 @@ INTENT_DEVICE void shuffle_lanes(T (&result)[F], const T (&v)[E], char* exchange
     }
     unit_fence<U>();
     LANES(F) result[e] = shared[source(first_lane<U, M>() + e)];
-    unit_fence<U>();
   }
 }
 

@@ -73,7 +73,7 @@ void Report(const std::string& kernel, std::string* log) {
 
 Result Compile(Program* program, const std::filesystem::path& folder) {
   static const std::regex kKernel(
-      R"(extern "C" __global__ void __launch_bounds__\(\d+\) (\w+)\(const __grid_constant__ Arguments )");
+      R"(extern "C" __global__ void __launch_bounds__\([\d, ]+\) (\w+)\(const __grid_constant__ Arguments )");
   std::string text = program->source;
   std::vector<std::string> kernels;
   for (std::sregex_iterator at(text.begin(), text.end(), kKernel), end; at != end; ++at) {
