@@ -347,7 +347,9 @@ std::vector<Way> WaysFor(const Section& section, size_t choice) {
   if (choice == 0) ways.insert(ways.end(), CudaWays().begin(), CudaWays().end());
   if (const char* wanted = std::getenv("INTENT_WAYS")) {
     std::erase_if(ways, [&](const Way& way) { return way.name.find(wanted) == std::string::npos; });
-    if (choice == 0) EXPECT_FALSE(ways.empty()) << "no way here has '" << wanted << "' in its name";
+    if (choice == 0) {
+      EXPECT_FALSE(ways.empty()) << "no way here has '" << wanted << "' in its name";
+    }
   }
   return ways;
 }
