@@ -14,12 +14,18 @@ int SharedBytes(int rows, int columns, int stages, int stage_bytes, int gap, int
   return std::max(stages * stage_bytes, rows * (columns + gap) * sum_bytes);
 }
 
+// 99 KiB of shared memory a block, static and dynamic together; others have 163 and more.
+bool HasLittleSharedMemory(const std::string& architecture) {
+  return architecture == "sm_86" || architecture == "sm_89" || architecture.starts_with("sm_12");
+}
+
 }  // namespace
 
 ContractChoice ChooseContract(DType left, DType right, DType sum, const std::string& architecture) {
   const std::string l = TypeName(left), r = TypeName(right), acc = TypeName(sum);
   const int sum_bytes = static_cast<int>(StorageBytes(sum));
   constexpr int kRows = 128, kColumns = 128;
+  const bool little = HasLittleSharedMemory(architecture);
   if (left != sum) {
     // A step is 128 bytes of the inner axis.
     const int step = (kRows + kColumns) * 128;
@@ -27,14 +33,16 @@ ContractChoice ChooseContract(DType left, DType right, DType sum, const std::str
       return {absl::StrCat("WarpgroupCores<", l, ", ", r, ", ", acc, ", 2, 128, 4>"), kRows,
               kColumns, SharedBytes(kRows, kColumns, 4, step, 8, sum_bytes)};
     }
+    const int stages = little ? 2 : 3;
     return {absl::StrCat("TensorCores<", l, ", ", r, ", ", acc, ", 128, 128, ",
-                         128 / StorageBytes(left), ", 2, 4, 3>"),
-            kRows, kColumns, SharedBytes(kRows, kColumns, 3, step, 8, sum_bytes)};
+                         128 / StorageBytes(left), ", 2, 4, ", stages, ">"),
+            kRows, kColumns, SharedBytes(kRows, kColumns, stages, step, 8, sum_bytes)};
   }
   constexpr int kDepth = 16;
   if (sum == DType::kF64) {
-    return {"DoubleCores<128, 64, 4, 2, 4>", kRows, 64,
-            SharedBytes(kRows, 64, 4, (kRows + 64) * kDepth * 8, 4, sum_bytes)};
+    const int stages = little ? 2 : 4;
+    return {absl::StrCat("DoubleCores<128, 64, 4, 2, ", stages, ">"), kRows, 64,
+            SharedBytes(kRows, 64, stages, (kRows + 64) * kDepth * 8, 4, sum_bytes)};
   }
   const int columns = sum_bytes == 4 ? 128 : 64;
   return {absl::StrCat("ScalarCores<", acc, ", 128, ", columns, ", 16, 16, 3>"), kRows, columns,

@@ -376,15 +376,17 @@ int OperationsOf(const Module& module) {
 
 }  // namespace
 
-// Rows are what is reduced or scanned, and of small kernels.
+// Rows are what is reduced or scanned, and of small kernels. Beside products of matrices they take
+// little of the time, and their registers and compiles are not to be shared.
 std::vector<SpecialLowering> SpecialLowerings(const Module& module,
                                               const lower::LowerOptions& options,
                                               const lower::Lowered& lowered) {
-  bool has_rows = false;
+  bool has_rows = false, has_products = false;
   ForEachOp(module.kernel_function().body, [&](const intent::Op& op) {
     has_rows |= op.kind == intent::OpKind::kReduce || op.kind == intent::OpKind::kScan;
+    has_products |= op.kind == intent::OpKind::kContract;
   });
-  if (!has_rows || OperationsOf(module) > kWideProgram) return {};
+  if (!has_rows || has_products || OperationsOf(module) > kWideProgram) return {};
   std::vector<SpecialLowering> special;
   const auto add = [&](const std::string& suffix, bool by_warps, int tiles) {
     special.push_back({suffix, options});

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "compiler/cuda/device_library.h"
 #include "compiler/cuda/nvrtc_fixture.h"
 #include "compiler/ir/parse.h"
@@ -200,6 +202,22 @@ TEST(EmitCuda, AMatrixProductTakesTheTargetsMatrixInstructions) {
     EXPECT_THAT(source.text, HasSubstr(c.config));
     ASSERT_FALSE(source.variants.empty());
     for (const Variant& variant : source.variants) EXPECT_TRUE(variant.has_shared_bytes());
+  }
+}
+
+TEST(EmitCuda, AProductLeavesSharedMemoryForTheRestOfItsKernel) {
+  for (const auto& [architecture, limit] : std::map<std::string, int64_t>{
+           {"sm_80", 163}, {"sm_86", 99}, {"sm_89", 99}, {"sm_90a", 227}}) {
+    for (const char* dtype : {"bf16", "i8", "f64", "f32", "i64"}) {
+      SCOPED_TRACE(architecture + " " + dtype);
+      const std::string sum = dtype[0] == 'b' ? "f32" : dtype == std::string("i8") ? "i32" : dtype;
+      const auto source = Emit(Product(dtype, sum), architecture);
+      ASSERT_TRUE(source.ok()) << source.status();
+      const auto nothing = [](const compile::v1::Instruction&) { return 0; };
+      const auto bytes = Evaluate(source->variants[0].shared_bytes(), nothing);
+      // As much again as slots in shared memory may take, and an exchange of 16 bytes a thread.
+      EXPECT_LE(bytes.value_or(1 << 30) + (20 << 10), limit << 10);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include "compiler/cuda/emitter.h"
 #include "compiler/diag/check.h"
 #include "compiler/ir/module.h"
+#include "compiler/numerics/scalar.h"
 #include "compiler/tile/units.h"
 
 namespace intent::cuda {
@@ -224,6 +225,14 @@ bool Emitter::IsWholeInThreads(Id mask) {
   return limit != tile::kNoId && multiples_.DivisorOf(limit) % Own(Lanes(mask)) == 0;
 }
 
+// A constant that an int holds, after a difference with another, too.
+bool Emitter::IsSmall(Id index) const {
+  const Op* op = program_.definition(index);
+  if (op == nullptr || op->kind != OpKind::kConst) return false;
+  const int64_t value = numerics::AsIndex(op->constant);
+  return value >= 0 && value < int64_t{1} << 30;
+}
+
 // Lanes are counted by an int: by one comparison for all of a thread's, where that is the same.
 void Emitter::EmitTailMask(const Op& op, Id limit) {
   const Id mask = op.results[0];
@@ -234,8 +243,7 @@ void Emitter::EmitTailMask(const Op& op, Id limit) {
     count = absl::StrCat("int(", Value(limit), ")");
   } else if (difference != nullptr && difference->kind == OpKind::kBinary &&
              difference->binary == BinaryKind::kSub &&
-             multiples_.IsShort(difference->operands[0]) &&
-             bounds_.Exact(difference->operands[1]) != nullptr) {
+             multiples_.IsShort(difference->operands[0]) && IsSmall(difference->operands[1])) {
     count = absl::StrCat("int(", In(*difference, 0), ") - int(", In(*difference, 1), ")");
   }
   Line(absl::StrCat("const int below", Name(mask), " = ", count, ";"));

@@ -79,6 +79,7 @@ class Emitter {
   bool EmitInWarp(const Op& op);
   // A mask of the lanes below a limit: the limit. kNoId: some other.
   Id LimitOf(Id mask) const;
+  bool IsSmall(Id index) const;
   void EmitTailMask(const Op& op, Id limit);
   // Lanes of one thread are in the mask together.
   bool IsWholeInThreads(Id mask);

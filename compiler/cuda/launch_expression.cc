@@ -1,7 +1,9 @@
 #include "compiler/cuda/launch_expression.h"
 
 #include <algorithm>
+#include <set>
 
+#include "compiler/cuda/multiples.h"
 #include "compiler/ir/module.h"
 #include "compiler/numerics/scalar.h"
 #include "compiler/runtime/launch_program.h"
@@ -232,40 +234,26 @@ LaunchExpression LaunchBounds::Condition(Id id) const {
   return ConditionOf(id, /*overlaps=*/true, /*shapes=*/true);
 }
 
-// Views that tiles are loaded from or stored to.
-void LaunchBounds::NoteTileViews(const Block& block, std::set<size_t>* views) const {
-  const auto note = [&](const auto& self, Id mem) -> void {
-    const Op* op = program_.definition(mem);
-    if (op == nullptr) return;
-    if (op->kind == OpKind::kViewBase) views->insert(static_cast<size_t>(op->index));
-    for (Id operand : op->operands) {
-      if (program_.type(operand).IsMem()) self(self, operand);
-    }
-  };
-  for (const Op* op : block.ops) {
-    const bool loads = op->kind == OpKind::kLoad && program_.type(op->results[0]).lanes > 1;
-    const bool stores = op->kind == OpKind::kStore && program_.type(op->operands[2]).lanes > 1;
-    if (loads || stores) note(note, op->operands[0]);
-    for (const auto& region : op->regions) NoteTileViews(*region, views);
-  }
-}
-
 LaunchExpression LaunchBounds::Meets(const lower::Assumptions& assumed) {
   LaunchExpression rest = LaunchConstant(0);  // is 0
+  std::set<std::string> terms;                // each stands once
   const auto zero = [&](const LaunchExpression& e) {
-    // Equal terms stand once.
-    if (rest != nullptr && (e == nullptr || ToString(rest).find(ToString(e)) == std::string::npos))
-      rest = LaunchMax(rest, e);
+    if (e == nullptr || terms.insert(ToString(e)).second) rest = LaunchMax(rest, e);
   };
   const auto multiple = [&](const LaunchExpression& e, int64_t of) {
     if (of > 1) zero(LaunchOperation(Instruction::OPCODE_MOD, e, LaunchConstant(of)));
   };
   for (const lower::Assumptions::Row& row : assumed.rows) {
     zero(LaunchOperation(Instruction::OPCODE_LT, LaunchConstant(row.most), Upper(row.extent)));
-    if (const LaunchExpression extent = Exact(row.extent)) multiple(extent, row.multiple);
+    const LaunchExpression extent = Exact(row.extent);
+    if (extent != nullptr) multiple(extent, row.multiple);
+    // A held row has a first tile with an active lane.
+    if (assumed.dense_rows) {
+      zero(LaunchOperation(Instruction::OPCODE_LT, extent != nullptr ? extent : Lower(row.extent),
+                           LaunchConstant(1)));
+    }
   }
-  std::set<size_t> tiled;
-  NoteTileViews(program_.body, &tiled);
+  const std::set<size_t> tiled = ViewsOfTiles(program_);
   for (size_t i = 0; assumed.dense_rows && i < program_.views.size(); ++i) {
     const tile::ViewParameter& view = program_.views[i];
     const auto leaf = [&](LaunchNode::Opcode opcode, int axis) {

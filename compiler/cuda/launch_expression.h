@@ -79,7 +79,6 @@ class LaunchBounds {
     LaunchExpression lower, upper;
   };
   void Index(const tile::Block& block);
-  void NoteTileViews(const tile::Block& block, std::set<size_t>* views) const;
   Range RangeOf(tile::Id id);
   Range OfDefinition(const tile::Op& op, tile::Id id);
   Range OfBinary(const tile::Op& op);

@@ -1,7 +1,6 @@
 #include "compiler/cuda/multiples.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "compiler/numerics/scalar.h"
 
@@ -21,10 +20,37 @@ int64_t LowestBit(int64_t value) {
   return static_cast<int64_t>(bits & -bits);
 }
 
+void NoteViews(const tile::Program& program, Id mem, std::set<size_t>* views) {
+  const Op* op = program.definition(mem);
+  if (op == nullptr) return;
+  if (op->kind == OpKind::kViewBase) views->insert(static_cast<size_t>(op->index));
+  for (Id operand : op->operands) {
+    if (program.type(operand).IsMem()) NoteViews(program, operand, views);
+  }
+}
+
+void NoteViewsOfTiles(const tile::Program& program, const tile::Block& block,
+                      std::set<size_t>* views) {
+  for (const Op* op : block.ops) {
+    const bool loads = op->kind == OpKind::kLoad && program.type(op->results[0]).lanes > 1;
+    const bool stores = op->kind == OpKind::kStore && program.type(op->operands[2]).lanes > 1;
+    if (loads || stores) NoteViews(program, op->operands[0], views);
+    for (const auto& region : op->regions) NoteViewsOfTiles(program, *region, views);
+  }
+}
+
 }  // namespace
 
+std::set<size_t> ViewsOfTiles(const tile::Program& program) {
+  std::set<size_t> views;
+  NoteViewsOfTiles(program, program.body, &views);
+  return views;
+}
+
 Multiples::Multiples(const tile::Program& program, const lower::Assumptions* assumed)
-    : program_(program), assumed_(assumed) {}
+    : program_(program), assumed_(assumed) {
+  if (assumed != nullptr && assumed->dense_rows) aligned_ = ViewsOfTiles(program);
+}
 
 int64_t Multiples::DivisorOf(Id id) {
   const auto known = known_.find(id);
@@ -42,7 +68,7 @@ int64_t Multiples::Compute(const Op& op) {
       return op.constant.dtype == DType::kIndex ? LowestBit(numerics::AsIndex(op.constant)) : 1;
     case OpKind::kViewStride: {
       const tile::ViewParameter& view = program_.views[static_cast<size_t>(op.index)];
-      if (assumed_ == nullptr || !assumed_->dense_rows || op.axis + 1 == view.rank) return 1;
+      if (!aligned_.contains(static_cast<size_t>(op.index)) || op.axis + 1 == view.rank) return 1;
       return lower::kRowAlignment /
              std::min<int64_t>(lower::kRowAlignment, StorageBytes(view.dtype));
     }
@@ -71,7 +97,7 @@ int64_t Multiples::AlignmentOf(Id mem) {
   if (op == nullptr) return 1;
   switch (op->kind) {
     case OpKind::kViewBase:
-      return assumed_ != nullptr && assumed_->dense_rows ? lower::kRowAlignment : 1;
+      return aligned_.contains(static_cast<size_t>(op->index)) ? lower::kRowAlignment : 1;
     case OpKind::kAlloc:
       return kAllocation;
     case OpKind::kMemCast:
@@ -89,10 +115,8 @@ int64_t Multiples::AlignmentOf(Id mem, Id offset) {
 
 bool Multiples::IsShort(Id extent) const {
   if (assumed_ == nullptr) return false;
-  return std::any_of(
-      assumed_->rows.begin(), assumed_->rows.end(), [&](const lower::Assumptions::Row& row) {
-        return row.extent == extent && row.most <= std::numeric_limits<int32_t>::max() / 2;
-      });
+  return std::any_of(assumed_->rows.begin(), assumed_->rows.end(),
+                     [&](const lower::Assumptions::Row& row) { return row.extent == extent; });
 }
 
 }  // namespace intent::cuda

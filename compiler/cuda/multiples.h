@@ -4,12 +4,17 @@
 // takes for granted tell.
 
 #include <cstdint>
+#include <set>
 #include <unordered_map>
 
 #include "compiler/lower/lower.h"
 #include "compiler/tile/tile_ir.h"
 
 namespace intent::cuda {
+
+// Views that tiles are loaded from or stored to, by position among the program's. Of these, dense
+// rows (lower::Assumptions) begin at multiples of lower::kRowAlignment.
+std::set<size_t> ViewsOfTiles(const tile::Program& program);
 
 class Multiples {
  public:
@@ -29,6 +34,7 @@ class Multiples {
 
   const tile::Program& program_;
   const lower::Assumptions* assumed_;
+  std::set<size_t> aligned_;  // views
   std::unordered_map<tile::Id, int64_t> known_;
 };
 

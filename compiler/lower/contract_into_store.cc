@@ -161,13 +161,13 @@ bool Lowerer::ContractIntoStore(const Op& op) {
   // All of both sides may be read before and after each store.
   sums->operands = {problem.left.value, problem.right.value};
   Bind(op.result, Binding::OfTensor(sums));
-  std::set<uint64_t> seen{sums->serial};
   while (++position_ < *at) {
     const Op& next = *block_->ops[position_];
     b().SetOrdinal(next.ordinal);
     if (IsElementwise(next)) {
       for (ValueId operand : next.operands) {
         // Its guards have no place among the sums.
+        std::set<uint64_t> seen{sums->serial};
         if (ReadsIndirectly(Of(operand), &seen))
           Bind(operand, Binding::OfTensor(EnsureDense(Of(operand))));
       }

@@ -52,8 +52,8 @@ struct Assumptions {
     int64_t multiple;  // the extent is one
   };
   std::vector<Row> rows;
-  // The last stride of every view is 1; rows of those that tiles are read from or written to begin at
-  // multiples of kRowAlignment bytes.
+  // Every row has a member, and the last stride of every view is 1; rows of those that tiles are
+  // read from or written to begin at multiples of kRowAlignment bytes.
   bool dense_rows = false;
   std::vector<tile::Id> excluded;  // bools that are false: overlaps of views
 };

@@ -71,7 +71,9 @@ std::vector<Id> Lowerer::ScanSlice(const UnitScan& scan, const std::vector<Coord
 void Lowerer::ScanRowOnUnit(const UnitScan& scan, const std::vector<Coord>& row,
                             const std::vector<Id>& identity) {
   const Id zero = b().Index(0), members = scan.leaves[0].tensor->extents.back();
-  const int depth = scan.combine.rounds && !options_.short_rows ? kNestedLoops : 1;
+  // What short_rows speaks of is a few slices.
+  const bool few = options_.short_rows && b().ConstantOf(members) == nullptr;
+  const int depth = scan.combine.rounds && !few ? kNestedLoops : 1;
   // Slices of positions [low, high) behind `before`; the sum of what they hold.
   const auto slices = [&](Id low, Id high, const std::vector<Id>& ahead, bool whole) {
     std::function<std::vector<Id>(Id, Id, int, const std::vector<Id>&)> nest =

@@ -196,7 +196,7 @@ bool Meets(const lower::Lowered& lowered, const CallData& data) {
     if (op == nullptr || op->kind != tile::OpKind::kViewExtent) return false;
     const int64_t extent =
         data.views[static_cast<size_t>(op->index)].extents[static_cast<size_t>(op->axis)];
-    return extent <= row.most;
+    return extent >= 1 && extent <= row.most;
   });
 }
 
