@@ -151,7 +151,7 @@ void Emitter::NoteMemory(const Block& block) {
     if (op->kind == OpKind::kStackAlloc) ++slots_;
     if (op->kind == OpKind::kAtomicLoad || op->kind == OpKind::kAtomicStore ||
         op->kind == OpKind::kAtomicRmw || op->kind == OpKind::kAtomicCas) {
-      atomics_.merge(PlacesOf(op->operands[0]));
+      atomics_.merge(tile::PlacesOf(program_, op->operands[0]));
     }
     for (const auto& region : op->regions) NoteMemory(*region);
   }

@@ -78,8 +78,8 @@ void Emitter::Release(const std::string& mark) {
   if (mark.empty()) return;
   // The next iteration takes the same memory.
   if (unit_.whole_grid) {
-    if (!touched_.read.empty()) touched_.read.insert(Touched::kAnywhere);
-    if (!touched_.written.empty()) touched_.written.insert(Touched::kAnywhere);
+    if (!touched_.read.empty()) touched_.read.insert(tile::kAnywhere);
+    if (!touched_.written.empty()) touched_.written.insert(tile::kAnywhere);
   } else if (unit_.threads > 1) {
     Line(absl::StrCat("unit_fence<", UnitText(), ">();"));
   }

@@ -60,7 +60,7 @@ bool Emitter::SlotInScratch(const Op& op, int threads, bool grid) const {
   if (grid) return true;
   const int64_t bytes = op.index * StorageBytes(type(op.results[0]).dtype);
   // A thread's own memory knows no atomics.
-  const bool atomic = atomics_.contains(op.results[0]) || atomics_.contains(Touched::kAnywhere);
+  const bool atomic = atomics_.contains(op.results[0]) || atomics_.contains(tile::kAnywhere);
   if (threads == 1) return atomic || bytes > kThreadSlot;
   return bytes * (kBlockThreads / threads) > kSharedSlots / std::max<int64_t>(slots_, 1);
 }

@@ -13,6 +13,7 @@
 #include "compiler/cuda/emit.h"
 #include "compiler/cuda/launch_expression.h"
 #include "compiler/cuda/multiples.h"
+#include "compiler/tile/places.h"
 
 namespace intent::cuda {
 
@@ -31,12 +32,10 @@ struct Unit {
   std::string scratch;      // name of the scratch allocator's prefix: "launch" or "unit"
 };
 
-// What of memory has been touched since the last barrier, by where it lies: operations that
-// allocate, kViews for views, kAnywhere if unknown.
+// What of memory has been touched since the last barrier.
 struct Touched {
-  static constexpr int64_t kViews = -1, kAnywhere = -2, kBroadcast = -3;
-  using Places = std::set<int64_t>;
-  Places read, written;
+  static constexpr int64_t kBroadcast = -3;  // a place: where all find what one thread found
+  tile::Places read, written;
   bool one_thread = true;  // all writes are scalars of the first thread
 
   void Merge(const Touched& other);
@@ -113,7 +112,6 @@ class Emitter {
   void Release(const std::string& mark);
 
   // --- phases.cc: barriers of the grid.
-  Touched::Places PlacesOf(Id mem) const;
   void Collect(const Op& op, Touched* touched) const;
   void EnterPhase(const Op& op);
   void EnterLoop(const std::vector<const Block*>& bodies);
@@ -177,7 +175,7 @@ class Emitter {
   int contract_bytes_ = 0;  // of shared memory, for matrix products
   int64_t slots_ = 0;       // of the program
   int64_t ops_ = 0;
-  Touched::Places atomics_;  // what atomics of the program touch
+  tile::Places atomics_;  // what atomics of the program touch
   bool takes_block_scratch_ = false;
   bool barriers_ = false;
   bool detour_barriers_ = false;  // only on detours

@@ -8,7 +8,7 @@
 namespace intent::cuda {
 
 using tile::Block;
-using tile::Id;
+using tile::Meet;
 using tile::Op;
 using tile::OpKind;
 
@@ -18,43 +18,10 @@ void Touched::Merge(const Touched& other) {
   one_thread = one_thread && other.one_thread;
 }
 
-namespace {
-
-bool Meet(const Touched::Places& a, const Touched::Places& b) {
-  if (a.empty() || b.empty()) return false;
-  if (a.contains(Touched::kAnywhere) || b.contains(Touched::kAnywhere)) return true;
-  for (int64_t place : a) {
-    if (b.contains(place)) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-Touched::Places Emitter::PlacesOf(Id mem) const {
-  const Op* op = program_.definition(mem);
-  if (op == nullptr) return {Touched::kAnywhere};
-  switch (op->kind) {
-    case OpKind::kViewBase:
-      return {Touched::kViews};
-    case OpKind::kAlloc:
-    case OpKind::kStackAlloc:
-      return {static_cast<int64_t>(op->results[0])};
-    case OpKind::kMemOffset:
-    case OpKind::kMemCast:
-      return PlacesOf(op->operands[0]);
-    case OpKind::kSelect: {
-      Touched::Places places = PlacesOf(op->operands[1]);
-      places.merge(PlacesOf(op->operands[2]));
-      return places;
-    }
-    default:
-      return {Touched::kAnywhere};
-  }
-}
-
 void Emitter::Collect(const Op& op, Touched* touched) const {
-  const auto add = [&](Touched::Places* places) { places->merge(PlacesOf(op.operands[0])); };
+  const auto add = [&](tile::Places* places) {
+    places->merge(tile::PlacesOf(program_, op.operands[0]));
+  };
   switch (op.kind) {
     case OpKind::kLoad:
     case OpKind::kGather:

@@ -1,8 +1,8 @@
 #include "compiler/tile/idle_memory.h"
 
-#include <algorithm>
-#include <set>
 #include <unordered_set>
+
+#include "compiler/tile/places.h"
 
 namespace intent::tile {
 namespace {
@@ -32,9 +32,6 @@ void RemoveUnused(const Program& program, const std::unordered_set<Id>& used, Bl
   }
 }
 
-// Memory that was touched: by allocation, all views as one, or kAnywhere.
-constexpr int64_t kViews = -1, kAnywhere = -2;
-using Places = std::set<int64_t>;
 struct Touched {
   Places read, written;
 
@@ -43,12 +40,6 @@ struct Touched {
     written.insert(other.written.begin(), other.written.end());
   }
 };
-
-bool Meet(const Places& a, const Places& b) {
-  if (a.empty() || b.empty()) return false;
-  if (a.contains(kAnywhere) || b.contains(kAnywhere)) return true;
-  return std::any_of(a.begin(), a.end(), [&](int64_t place) { return b.contains(place); });
-}
 
 class FenceRemover {
  public:
@@ -111,11 +102,11 @@ class FenceRemover {
     switch (op.kind) {
       case OpKind::kLoad:
       case OpKind::kGather:
-        touched->read.merge(PlacesOf(op.operands[0]));
+        touched->read.merge(PlacesOf(program_, op.operands[0]));
         break;
       case OpKind::kStore:
       case OpKind::kScatter:
-        touched->written.merge(PlacesOf(op.operands[0]));
+        touched->written.merge(PlacesOf(program_, op.operands[0]));
         break;
       case OpKind::kAtomicLoad:
       case OpKind::kAtomicStore:
@@ -129,28 +120,6 @@ class FenceRemover {
     }
     for (const auto& region : op.regions) {
       for (const Op* inner : region->ops) Note(*inner, touched);
-    }
-  }
-
-  Places PlacesOf(Id mem) const {
-    const Op* op = program_.definition(mem);
-    if (op == nullptr) return {kAnywhere};
-    switch (op->kind) {
-      case OpKind::kViewBase:
-        return {kViews};
-      case OpKind::kAlloc:
-      case OpKind::kStackAlloc:
-        return {static_cast<int64_t>(op->results[0])};
-      case OpKind::kMemOffset:
-      case OpKind::kMemCast:
-        return PlacesOf(op->operands[0]);
-      case OpKind::kSelect: {
-        Places places = PlacesOf(op->operands[1]);
-        places.merge(PlacesOf(op->operands[2]));
-        return places;
-      }
-      default:
-        return {kAnywhere};
     }
   }
 
