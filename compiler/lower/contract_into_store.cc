@@ -7,28 +7,13 @@
 #include "compiler/diag/check.h"
 #include "compiler/lower/access.h"
 #include "compiler/lower/packed_contract.h"
+#include "compiler/plan/arithmetic.h"
 
 namespace intent::lower {
 namespace {
 
 bool IsStore(const Op& op) {
   return op.kind == OpKind::kViewStore || op.kind == OpKind::kBufferStore;
-}
-
-bool IsElementwise(const Op& op) {
-  switch (op.kind) {
-    case OpKind::kUnary:
-    case OpKind::kBinary:
-    case OpKind::kCompare:
-    case OpKind::kSelect:
-    case OpKind::kMask:
-    case OpKind::kCast:
-    case OpKind::kSaturatingCast:
-    case OpKind::kBitcast:
-      return true;
-    default:
-      return false;
-  }
 }
 
 size_t Uses(const Op& op, const std::set<ValueId>& values) {
@@ -97,7 +82,7 @@ std::optional<size_t> Lowerer::StoreAfter(const Op& op) const {
     }
     if (taken == 0) {
       if (!IsLazyOrScalar(next)) return std::nullopt;
-    } else if (IsElementwise(next) && !plan_.materialize.contains(next.result)) {
+    } else if (plan::IsElementwise(next) && !plan_.materialize.contains(next.result)) {
       derived.insert(next.result);
     } else {
       return std::nullopt;
@@ -164,7 +149,7 @@ bool Lowerer::ContractIntoStore(const Op& op) {
   while (++position_ < *at) {
     const Op& next = *block_->ops[position_];
     b().SetOrdinal(next.ordinal);
-    if (IsElementwise(next)) {
+    if (plan::IsElementwise(next)) {
       for (ValueId operand : next.operands) {
         // Its guards have no place among the sums.
         std::set<uint64_t> seen{sums->serial};

@@ -4,8 +4,8 @@
 
 namespace intent::plan {
 
-// Operations that compute elements, rather than move or name them.
-inline bool IsArithmetic(const Op& op) {
+// Operations that compute every element of their result from the elements at the same place.
+inline bool IsElementwise(const Op& op) {
   switch (op.kind) {
     case OpKind::kUnary:
     case OpKind::kBinary:
@@ -14,11 +14,16 @@ inline bool IsArithmetic(const Op& op) {
     case OpKind::kMask:
     case OpKind::kCast:
     case OpKind::kSaturatingCast:
-    case OpKind::kRandomBits:
+    case OpKind::kBitcast:
       return true;
     default:
       return false;
   }
+}
+
+// Operations that compute elements, rather than move or name them.
+inline bool IsArithmetic(const Op& op) {
+  return op.kind == OpKind::kRandomBits || (IsElementwise(op) && op.kind != OpKind::kBitcast);
 }
 
 }  // namespace intent::plan
