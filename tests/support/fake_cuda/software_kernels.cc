@@ -28,15 +28,23 @@ std::unique_ptr<SoftwareKernels> SoftwareKernels::Load(const void* image) {
   // The loader knows a library by its path, so every one needs its own.
   char path[] = "/tmp/intent-software-gpu-XXXXXX";
   const int file = mkstemp(path);
-  if (file < 0) return nullptr;
   const size_t size = SizeOf(image);
-  const bool whole = write(file, image, size) == static_cast<ssize_t>(size);
+  if (file < 0 || write(file, image, size) != static_cast<ssize_t>(size)) {
+    std::perror("software GPU: a file in /tmp");
+    if (file >= 0) {
+      unlink(path);
+      close(file);
+    }
+    return nullptr;
+  }
   close(file);
-  void* const library = whole ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
-  if (library == nullptr) std::fprintf(stderr, "software GPU: %s\n", whole ? dlerror() : "no room");
+  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   unlink(path);
-  return library == nullptr ? nullptr
-                            : std::unique_ptr<SoftwareKernels>(new SoftwareKernels(library));
+  if (library == nullptr) {
+    std::fprintf(stderr, "software GPU: %s\n", dlerror());
+    return nullptr;
+  }
+  return std::unique_ptr<SoftwareKernels>(new SoftwareKernels(library));
 }
 
 SoftwareKernels::~SoftwareKernels() { dlclose(library_); }
