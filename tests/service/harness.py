@@ -54,21 +54,27 @@ class Daemon:
             self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         self.channel = grpc.insecure_channel(
             f"unix:{self.socket}",
-            options=[("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)],
+            options=[
+                ("grpc.max_send_message_length", -1),
+                ("grpc.max_receive_message_length", -1),
+                # A connection of its own, not one that a daemon which has died left at this address.
+                ("grpc.use_local_subchannel_pool", 1),
+            ],
         )
-        self._wait_until_ready()
         self.compile_service = compile_pb2_grpc.CompileServiceStub(self.channel)
         self.execute_service = execute_pb2_grpc.ExecuteServiceStub(self.channel)
         self.admin_service = admin_pb2_grpc.AdminServiceStub(self.channel)
+        self._wait_until_ready()
 
     def _wait_until_ready(self):
-        ready = grpc.channel_ready_future(self.channel)
-        for _ in range(600):
-            try:
-                return ready.result(timeout=0.1)
-            except grpc.FutureTimeoutError:
-                assert self.process.poll() is None, f"the daemon has ended: {self.log()}"
-        raise AssertionError(f"the daemon does not answer: {self.log()}")
+        """Waits for an answer: a channel that is merely watched can go idle unseen, and stays so."""
+        answer = self.admin_service.GetCapabilities.future(
+            admin_pb2.GetCapabilitiesRequest(), timeout=60, wait_for_ready=True
+        )
+        while not answer.done():
+            assert self.process.poll() is None, f"the daemon has ended: {self.log()}"
+            time.sleep(0.01)
+        assert answer.code() == grpc.StatusCode.OK, f"the daemon does not answer: {answer}: {self.log()}"
 
     def log(self):
         return self.log_path.read_text(errors="replace")
