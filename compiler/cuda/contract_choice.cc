@@ -21,17 +21,19 @@ bool HasLittleSharedMemory(const std::string& architecture) {
 
 }  // namespace
 
-ContractChoice ChooseContract(DType left, DType right, DType sum, const std::string& architecture) {
+ContractChoice ChooseContract(DType left, DType right, DType sum, const std::string& architecture,
+                              bool shares) {
   const std::string l = TypeName(left), r = TypeName(right), acc = TypeName(sum);
   const int sum_bytes = static_cast<int>(StorageBytes(sum));
   constexpr int kRows = 128, kColumns = 128;
-  const bool little = HasLittleSharedMemory(architecture);
+  const bool little = shares || HasLittleSharedMemory(architecture);
   if (left != sum) {
     // A step is 128 bytes of the inner axis.
     const int step = (kRows + kColumns) * 128;
     if (architecture == "sm_90a") {
-      return {absl::StrCat("WarpgroupCores<", l, ", ", r, ", ", acc, ", 2, 128, 4>"), kRows,
-              kColumns, SharedBytes(kRows, kColumns, 4, step, 8, sum_bytes)};
+      const int stages = shares ? 2 : 4;
+      return {absl::StrCat("WarpgroupCores<", l, ", ", r, ", ", acc, ", 2, 128, ", stages, ">"),
+              kRows, kColumns, SharedBytes(kRows, kColumns, stages, step, 8, sum_bytes)};
     }
     const int stages = little ? 2 : 3;
     return {absl::StrCat("TensorCores<", l, ", ", r, ", ", acc, ", 128, 128, ",

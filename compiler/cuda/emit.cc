@@ -223,7 +223,6 @@ void Emitter::EmitOp(const Op& op) {
     case OpKind::kParallel:
       return EmitParallel(op);
     case OpKind::kContract:
-      fenced_ = false;
       return EmitContract(op);
     case OpKind::kGuard:
       return EmitGuard(op);

@@ -135,7 +135,7 @@ void Emitter::EmitOperand(const Block& region, const std::set<Id>& varying,
                       IsByteFloat(type(load->operands[0]).dtype);
   if (widens) load = program_.definition(load->operands[0]);
   if (load != nullptr && load->kind == OpKind::kLoad && !load->has_mask &&
-      !varying.contains(load->operands[0])) {
+      !varying.contains(load->operands[0]) && IsGlobal(load->operands[0])) {
     if (const auto at = LinearOf(load->operands[1], own, inner, varying)) {
       const std::string places =
           absl::StrCat("{", Value(load->operands[0]), " + ", text(at->rest), ", ",
@@ -187,6 +187,19 @@ void Emitter::EmitSums(const Block& region, const std::set<Id>& varying) {
   Close(");");
 }
 
+// Asynchronous copies read global memory; a unit's slots lie in shared memory.
+bool Emitter::IsGlobal(Id memory) const {
+  const tile::Places places = tile::PlacesOf(program_, memory);
+  return std::none_of(places.begin(), places.end(), [&](int64_t place) {
+    if (place == tile::kViews) return false;
+    if (place == tile::kAnywhere) return slots_ > 0;
+    const Op& op = *program_.definition(static_cast<Id>(place));
+    return op.kind == OpKind::kStackAlloc && !SlotInScratch(op, kBlockThreads, false);
+  });
+}
+
+// Outside of tasks all blocks share the tiles, and the launch's phases order what they touch. A
+// task's block walks alone, between barriers of its own.
 void Emitter::EmitContract(const Op& op) {
   headers_.insert("contract.cuh");
   const Block &left = *op.regions[0], &right = *op.regions[1], &store = *op.regions[2];
@@ -198,12 +211,17 @@ void Emitter::EmitContract(const Op& op) {
   // Asynchronous products need sums that stay in their registers, which only code that is optimised
   // keeps there.
   const ContractChoice choice = ChooseContract(element(left), element(right), sum,
-                                               options_.unroll ? options_.architecture : "");
+                                               options_.unroll ? options_.architecture : "",
+                                               /*shares=*/!unit_.whole_grid);
   constexpr int kAlign = 1024;
   contract_bytes_ =
       std::max(contract_bytes_, (choice.shared_bytes + kAlign - 1) / kAlign * kAlign + kAlign);
   const Unit outer = unit_;
-  NoteContractGrid(op, choice.rows, choice.columns);
+  if (outer.whole_grid) {
+    NoteContractGrid(op, choice.rows, choice.columns);
+  } else {
+    products_in_tasks_ = true;
+  }
 
   Open("{");
   Line(absl::StrCat("typedef ", choice.config, " Config;"));
@@ -214,10 +232,12 @@ void Emitter::EmitContract(const Op& op) {
                     ", Config::kRows, Config::kColumns);"));
   const bool one_point = In(op, 0) == "i64(1)";
   if (!one_point) Line(absl::StrCat("const i64 all_tiles = walk.tiles() * ", In(op, 0), ";"));
-  // Tiles take the shared memory that tasks had before.
+  // Tiles take the shared memory that tasks had before; a task reads what its threads have written.
   Line("__syncthreads();");
-  Open(absl::StrCat("for (i64 tile = blockIdx.x; tile < ", one_point ? "walk.tiles()" : "all_tiles",
-                    "; tile += gridDim.x) {"));
+  const std::string tiles = one_point ? "walk.tiles()" : "all_tiles";
+  Open(outer.whole_grid
+           ? absl::StrCat("for (i64 tile = blockIdx.x; tile < ", tiles, "; tile += gridDim.x) {")
+           : absl::StrCat("for (i64 tile = 0; tile < ", tiles, "; ++tile) {"));
   if (!one_point) Line("const i64 point = tile / walk.tiles();");
   Line(absl::StrCat("const TilePlace place = walk.at(tile", one_point ? "" : " % walk.tiles()",
                     ");"));
@@ -234,6 +254,7 @@ void Emitter::EmitContract(const Op& op) {
   unit_ = outer;
   Close();
   Close();
+  fenced_ = !outer.whole_grid;
 }
 
 }  // namespace intent::cuda

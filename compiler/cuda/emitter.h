@@ -93,6 +93,7 @@ class Emitter {
 
   // --- emit_contract.cc: matrix products.
   struct Linear;
+  bool IsGlobal(Id memory) const;
   void EmitContract(const Op& op);
   void EmitUniform(const Block& region, std::set<Id>* varying);
   std::optional<Linear> LinearOf(Id id, Id own, Id inner, const std::set<Id>& varying);
@@ -173,6 +174,7 @@ class Emitter {
   int exchange_bytes_ = 0;  // of a block
   int warp_exchange_ = 0;   // of a warp
   int contract_bytes_ = 0;  // of shared memory, for matrix products
+  bool products_in_tasks_ = false;
   int64_t slots_ = 0;       // of the program
   int64_t ops_ = 0;
   tile::Places atomics_;  // what atomics of the program touch

@@ -202,8 +202,8 @@ std::vector<Variant> Emitter::Variants(const LaunchExpression& condition) {
     if (contract_bytes_ > 0)
       *variant.mutable_shared_bytes() = program(contract, "the tiles of matrix products");
     if (block == 0) return guarded(variant, guard);
-    // A block's scratch memory is shared where it is small.
-    if (block.value_or(0) <= kSharedScratch) {
+    // A block's scratch memory is shared where it is small, unless tiles lie there.
+    if (block.value_or(0) <= kSharedScratch && !products_in_tasks_) {
       Variant shared = variant;
       *shared.mutable_shared_bytes() =
           program(LaunchMax(sizes.block, contract), "a block's scratch memory");

@@ -34,7 +34,8 @@ bool Lowerer::IsArgument(Id id) const {
 }
 
 Id Lowerer::LacksLines(const SideLeaf& leaf, Id uses) {
-  if (leaf.tensor == nullptr || !IsArgument(uses)) return b().Bool(false);
+  // Every task would have a copy.
+  if (in_parallel_ || leaf.tensor == nullptr || !IsArgument(uses)) return b().Bool(false);
   const Tensor& tensor = *leaf.tensor;
   const int last = tensor.rank() - 1;
   if (last != leaf.own && last != leaf.inner) return b().Bool(false);

@@ -1,5 +1,5 @@
-// Contractions on units of threads: the tile program's matrix product, outside of `parallel`. Its
-// operands are elements where they lie, or cheap expressions of them; what costs more is
+// Contractions on units of threads: the tile program's matrix product, by all blocks outside of
+// `parallel` and by the block of a task inside. Its operands are elements where they lie, or cheap expressions of them; what costs more is
 // materialised first, for every element is read once for each tile of the result.
 
 #include "compiler/diag/check.h"
@@ -11,6 +11,7 @@ namespace intent::lower {
 namespace {
 
 constexpr int64_t kFewRows = 4;      // they leave most of a tile empty
+constexpr int64_t kFewInTask = 16;   // the same where a task's other tiles could be of a warp
 constexpr int kPlainOperations = 4;  // one in another, of an operand computed where it is read
 
 bool IsByteFloat(DType dtype) { return IsFloat(dtype) && BitWidth(dtype) == 8; }
@@ -67,8 +68,9 @@ bool Lowerer::IsPlain(const Binding& value, int operations) const {
 
 bool Lowerer::IsUnitContract(const Binding& lhs, const Binding& rhs, const ContractAttr& attr,
                              DType sum) {
-  if (!OnUnits() || !options_.packed_contractions || in_parallel_) return false;
+  if (!OnUnits() || !options_.packed_contractions) return false;
   if (BitWidth(sum) < 32 || BitWidth(sum) > 64 || sum == DType::kIndex) return false;
+  const int64_t few = in_parallel_ ? kFewInTask : kFewRows;
   // Whether a side keeps axes of its own, enough for a tile as far as is known.
   const auto fills = [&](const Tensor& tensor, StaticInt AxisPair::*axis) {
     std::vector<bool> free(tensor.extents.size(), true);
@@ -79,10 +81,10 @@ bool Lowerer::IsUnitContract(const Binding& lhs, const Binding& rhs, const Contr
     for (size_t i = 0; i < free.size(); ++i) {
       if (!free[i]) continue;
       const ScalarValue* extent = b().ConstantOf(tensor.extents[i]);
-      if (extent == nullptr || numerics::AsIndex(*extent) > kFewRows) return true;
+      if (extent == nullptr || numerics::AsIndex(*extent) > few) return true;
       known *= numerics::AsIndex(*extent);
     }
-    return known > kFewRows;
+    return known > few;
   };
   return fills(*lhs.tensor, &AxisPair::lhs) && fills(*rhs.tensor, &AxisPair::rhs);
 }

@@ -79,6 +79,11 @@ void FenceChecker::Reach(const Op& op) {
   switch (op.kind) {
     case OpKind::kFence:
       return Synchronise();
+    case OpKind::kContract:
+      Synchronise();
+      product_ = &op;
+      element_ = 0;
+      return;
     case OpKind::kShuffle:
       if (unit_threads_ > 1) Synchronise();
       return;
@@ -94,12 +99,17 @@ void FenceChecker::Reach(const Op& op) {
 }
 
 void FenceChecker::BeginTask(const Op& op) {
+  if (&op == product_) ++element_;
   if (&op != tasks_of_) return;
   Synchronise();
   ++task_;
 }
 
 void FenceChecker::Joined(const Op& op) {
+  if (&op == product_) {
+    Synchronise();
+    product_ = nullptr;
+  }
   if (&op != tasks_of_) return;
   tasks_of_ = nullptr;
   unit_threads_ = block_threads_;
@@ -148,7 +158,10 @@ void FenceChecker::Access(const Op& op, int32_t lane, int32_t lanes, const char*
                                                                              : How::kRead;
   // One of those that hold a lane writes it; all of them read it.
   const Holders holders = HoldersOf(lane, lanes, unit_threads_);
-  const Trace thread = {how == How::kRead && !holders.only ? kSeveral : holders.first, &op};
+  const Trace thread = {product_ != nullptr                    ? element_
+                        : how == How::kRead && !holders.only ? kSeveral
+                                                             : holders.first,
+                        &op};
   if (InTask() && shared) {
     if (Releases(op) && spread_.op != nullptr)
       return Report(spread_, thread, "threads", "no fence before the release", begin);

@@ -7,7 +7,8 @@
 //   inside a task    a thread reads what another wrote, or overwrites what another wrote or read,
 //                    without a fence between; a release, or what follows an acquire, without one;
 //   between tasks    one writes what another accesses, atomics apart. Of a `contract` every element
-//                    and every store is a task: blocks compute elements while others store sums;
+//                    and every store is a task, inside a task a thread: some compute elements while
+//                    others store sums;
 //   outside          two threads write the same element in one operation. All else there the
 //                    emitter separates by barriers of the grid (compiler/cuda/phases.cc).
 //
@@ -15,7 +16,8 @@
 //
 // Only what a run touches is checked. A unit of one thread has no races. Beside `fence`, these
 // synchronise because the emitter makes them: the end of a loop's iteration whose bodies allocate,
-// and in units of a block the operations that pass values through shared memory. Where the emitter
+// and in units of a block the operations that pass values through shared memory, before and after
+// it a `contract`. Where the emitter
 // fences on account of where it placed a static slot, the checker does not: a program is right
 // wherever slots lie.
 
@@ -90,6 +92,8 @@ class FenceChecker : public InterpObserver {
   const Op* tasks_of_ = nullptr;  // whose tasks run
   int unit_threads_;
   Actor task_ = 0;
+  const Op* product_ = nullptr;  // a `contract` inside a task, while it runs
+  Actor element_ = 0;            // of it
   int64_t fence_era_ = 0, parallel_era_ = 0;
   // Since the last fence, in memory that other tasks see: an access by others than the first
   // thread, and an acquire.

@@ -17,7 +17,20 @@ int32_t MostLanes(const Program& program, const Block& block) {
   return most;
 }
 
+namespace {
+
+bool Contracts(const Block& block) {
+  return std::any_of(block.ops.begin(), block.ops.end(), [](const Op* op) {
+    return op->kind == OpKind::kContract ||
+           std::any_of(op->regions.begin(), op->regions.end(),
+                       [](const auto& region) { return Contracts(*region); });
+  });
+}
+
+}  // namespace
+
 int UnitThreads(const Program& program, const Block& body, int block_threads) {
+  if (Contracts(body)) return block_threads;
   const int32_t lanes = MostLanes(program, body);
   return lanes == 1 ? 1 : lanes <= kMostWarpLanes ? kWarpThreads : block_threads;
 }

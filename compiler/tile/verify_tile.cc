@@ -381,7 +381,6 @@ class Verifier {
   void CheckContract(const Op& op, int depth) {
     const Type index = Type::Scalar(DType::kIndex);
     Shape(op, 4, 4, 0);
-    Require(parallels_ == 0, op, "only outside of tasks");
     for (size_t i = 0; i < 4 && ok(); ++i) Require(IsIndexScalar(In(op, i)), op, "extents");
     Type elements[2];
     for (size_t region = 0; region < 3 && ok(); ++region) {
