@@ -15,8 +15,8 @@ struct ContractChoice {
   int shared_bytes;    // of a block, aligned to 1024
 };
 
-// Elements of both sides and sums are as VerifyTile permits for the tile program's contract. `shares`:
-// with other work of a task, so that several blocks should fit on a multiprocessor.
+// Elements of both sides and sums are as VerifyTile permits for the tile program's contract.
+// `shares`: with other work of a task, so that several blocks should fit on a multiprocessor.
 ContractChoice ChooseContract(DType left, DType right, DType sum, const std::string& architecture,
                               bool shares);
 

@@ -275,7 +275,39 @@ void Emitter::Rematerialize(const Block& body) {
   for (Id id : wanted) again(again, id);
 }
 
+// What the block of a task shares among its warps or threads, between barriers of its own.
+void Emitter::EmitInnerParallel(const Op& op) {
+  const Block& body = *op.regions[0];
+  const Unit outer = unit_;
+  INTENT_CHECK(outer.threads == kBlockThreads) << "a task's tasks in a unit that is no block";
+  const int threads = tile::UnitThreads(program_, body, kBlockThreads);
+  const std::string label = absl::StrCat("next_", labels_++);
+  unit_ = {threads, false, absl::StrCat("goto ", label, ";"), ""};
+  const std::string lo = In(op, 0), hi = In(op, 1), grain = In(op, 2);
+  Open("{");
+  Line(absl::StrCat("unit_fence<", kBlockThreads, ">();"));
+  Line(absl::StrCat("const i64 parts = count_tasks(", lo, ", ", hi, ", ", grain, ");"));
+  Open(absl::StrCat("for (i64 part = unit_in_block<", threads,
+                    ">(); part < parts; part += ", kBlockThreads / threads, ") {"));
+  Open("{");
+  const size_t in_part = text_.size();
+  Line(absl::StrCat("const i64 ", Name(body.arguments[0]), " = ", lo, " + part * ", grain, ";"));
+  Line(absl::StrCat("const i64 ", Name(body.arguments[1]), " = task_end(", Name(body.arguments[0]),
+                    ", ", hi, ", ", grain, ");"));
+  fenced_ = true;
+  Rematerialize(body);
+  EmitBlock(body);
+  Close();
+  if (text_.find("goto " + label + ";", in_part) != std::string::npos) Line(label + ":;");
+  Close();
+  Line(absl::StrCat("unit_fence<", kBlockThreads, ">();"));
+  Close();
+  unit_ = outer;
+  fenced_ = true;
+}
+
 void Emitter::EmitParallel(const Op& op) {
+  if (!unit_.whole_grid) return EmitInnerParallel(op);
   const Block& body = *op.regions[0];
   const Unit outer = unit_;
   const bool outer_private = private_memory_;

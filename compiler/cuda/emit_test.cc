@@ -221,6 +221,54 @@ TEST(EmitCuda, AProductLeavesSharedMemoryForTheRestOfItsKernel) {
   }
 }
 
+// Each point's product, and the greatest sum of each row, from what `load` makes of %0 and %1.
+std::string ProductOfPoints(const std::string& rows, const std::string& load) {
+  const std::string shape = "[" + rows + ", s1]", square = "[" + rows + ", " + rows + "]";
+  return "kernel (%0: view<in, bf16, [s3, " + rows + ", s1]>, %1: view<out, f32, [s3, " + rows +
+         "]>) {\n  %zero = constant 0 : index\n  %step = constant 1 : index\n"
+         "  %n = dim %0 axis 0 : index\n  %all = domain %zero, %n, %step : domain<[s3]>\n"
+         "  parallel %i = %all {\n    %v = view_load %0 [%i, :, :] : tensor<bf16, " +
+         shape + ">\n" + load + "    %z = contract %x, %x reduce [(1, 1)] : tensor<f32, " + square +
+         ">\n    %least = constant -inf : f32\n"
+         "    %m = reduce %z, %least axes [1] combine maximum : tensor<f32, [" +
+         rows + "]>\n    view_store %1 [%i, :] = %m\n    yield\n  }\n  return\n}\n";
+}
+
+TEST(EmitCuda, ATasksBlockMultipliesAndItsWarpsTakeRows) {
+  const std::string same = "    %x = reshape %v : tensor<bf16, [s0, s1]>\n";
+  const CudaSource source = ExpectCompiles(ProductOfPoints("s0", same), "sm_90a");
+  EXPECT_THAT(source.text, HasSubstr("WarpgroupCores<bf16, bf16, float, 2, 128, 2>"));
+  EXPECT_THAT(source.text, HasSubstr("for (i64 tile = 0; tile < walk.tiles(); ++tile)"));
+  EXPECT_THAT(source.text, HasSubstr("const Direct<bf16, Axis::kInner> left"));
+  EXPECT_THAT(source.text,
+              HasSubstr("for (i64 part = unit_in_block<32>(); part < parts; part += 8)"));
+  for (const Variant& variant : source.variants) {
+    EXPECT_FALSE(variant.cooperative());
+    EXPECT_TRUE(variant.has_shared_bytes()) << "tiles";
+    EXPECT_TRUE(variant.has_block_scratch_bytes())
+        << "sums, which tiles' copies read from global memory";
+  }
+  const CudaSource small = ExpectCompiles(
+      ProductOfPoints("16", "    %x = reshape %v : tensor<bf16, [16, s1]>\n"), "sm_90a");
+  EXPECT_THAT(small.text, Not(HasSubstr("contract_tile"))) << "most of a tile would be empty";
+}
+
+TEST(EmitCuda, WhatLiesInSharedMemoryIsNoDirectOperand) {
+  const auto buffered = [](const std::string& rows, const std::string& columns) {
+    const std::string shape = "bf16, [" + rows + ", " + columns + "]>\n";
+    return "    %b = buffer %v : buffer<" + shape + "    %x = buffer_load %b [:, :] : tensor<" +
+           shape;
+  };
+  const CudaSource scratch = ExpectCompiles(ProductOfPoints("s0", buffered("s0", "s1")), "sm_80");
+  EXPECT_THAT(scratch.text, HasSubstr("const Direct<bf16, Axis::kInner> left"));
+  std::string kernel = ProductOfPoints("20", buffered("20", "24"));
+  for (size_t at = kernel.find("s1"); at != std::string::npos; at = kernel.find("s1"))
+    kernel.replace(at, 2, "24");
+  const CudaSource slot = ExpectCompiles(kernel, "sm_80");
+  EXPECT_THAT(slot.text, HasSubstr("__shared__ __align__(16) bf16 slot"));
+  EXPECT_THAT(slot.text, HasSubstr("const auto left = computed<bf16, Axis::kInner>"));
+}
+
 TEST(EmitCuda, ElementsInMemoryAreDirectOperandsAndOthersAreComputed) {
   const CudaSource direct = ExpectCompiles(Product("bf16", "f32"), "sm_90a");
   EXPECT_THAT(direct.text, HasSubstr("const Direct<bf16, Axis::kInner> left"));

@@ -59,6 +59,7 @@ class Emitter {
   void EmitBlock(const Block& block);
   void EmitOp(const Op& op);
   void EmitParallel(const Op& op);
+  void EmitInnerParallel(const Op& op);
   void EmitGuard(const Op& op);
   void EmitFence();
   void NoteMemory(const Block& block);
@@ -175,7 +176,7 @@ class Emitter {
   int warp_exchange_ = 0;   // of a warp
   int contract_bytes_ = 0;  // of shared memory, for matrix products
   bool products_in_tasks_ = false;
-  int64_t slots_ = 0;       // of the program
+  int64_t slots_ = 0;  // of the program
   int64_t ops_ = 0;
   tile::Places atomics_;  // what atomics of the program touch
   bool takes_block_scratch_ = false;

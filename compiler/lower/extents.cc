@@ -6,10 +6,37 @@
 // other extents make of it. To find it in `4*%stop - 4*%start`, the equation `bounded = %stop -
 // %start` is solved for one of its values and that one replaced wherever it shortens an extent.
 
+#include <algorithm>
+
 #include "compiler/diag/check.h"
 #include "compiler/lower/lowerer.h"
+#include "compiler/numerics/scalar.h"
 
 namespace intent::lower {
+
+std::optional<int64_t> Lowerer::MostOf(Id id) const {
+  if (const ScalarValue* constant = builder_->ConstantOf(id)) return numerics::AsIndex(*constant);
+  const tile::Op* op = program_->definition(id);
+  if (op == nullptr) return std::nullopt;
+  const auto of = [&](size_t operand) { return MostOf(op->operands[operand]); };
+  const auto greater = [](std::optional<int64_t> a, std::optional<int64_t> b) {
+    return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
+  };
+  switch (op->kind) {
+    case tile::OpKind::kBounded:
+      return of(1);
+    case tile::OpKind::kSelect:
+      return greater(of(1), of(2));
+    case tile::OpKind::kBinary: {
+      if (op->binary == BinaryKind::kMaximum) return greater(of(0), of(1));
+      if (op->binary != BinaryKind::kMinimum) return std::nullopt;
+      const std::optional<int64_t> a = of(0), b = of(1);
+      return a && b ? std::min(*a, *b) : a ? a : b;
+    }
+    default:
+      return std::nullopt;
+  }
+}
 
 Id Lowerer::ExtentId(const Extent& whole) {
   INTENT_CHECK(whole.valid()) << "an invalid extent passed the verifier";

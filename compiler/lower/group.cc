@@ -11,6 +11,7 @@ namespace intent::lower {
 namespace {
 
 constexpr int64_t kPointBlock = 2048;
+constexpr int64_t kPartBlock = 256;   // the same of a warp that takes its part of a task
 constexpr int64_t kTurnedBlock = 16;  // rows at once where a column of them shares a cache line
 constexpr int64_t kTurnedColumns = 64;
 
@@ -244,7 +245,7 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
   bool points = true;
   for (const RowStage& stage : stages) points &= !stage.reduction && stage.target->rank() == 1;
   const std::vector<TensorPtr> staged = points ? std::vector<TensorPtr>{} : RepeatedRows(stages);
-  Id step = b().Index(points ? kPointBlock : 1);
+  Id step = b().Index(!points ? 1 : HasParts() ? kPartBlock : kPointBlock);
   for (const TensorPtr& leaf : staged)
     step = b().Select(IsTurned(*leaf), b().Index(kTurnedBlock), step);
   if (Exclude(entangled)) entangled = b().Bool(false);
@@ -296,12 +297,23 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
     const Id end = window.high == kNoId ? rows : window.high;
     b().For(begin, end, block, {}, [&](const std::vector<Id>& arguments) {
       b().Poll();
-      run_rows({arguments[0], b().Min(b().Add(arguments[0], block), end)});
+      const Id next = b().Add(arguments[0], block);
+      in_part_&& b().IsIndex(block, 1) ? run_rows({arguments[0], next, true})
+                                       : run_rows({arguments[0], b().Min(next, end)});
       return std::vector<Id>{};
     });
   };
   if (options_.row_tiles > 0 && b().IsIndex(block, 1)) {
     EachRow(rows, run_rows);
+    single_rows_ = false;
+    return;
+  }
+  const bool has_memory =
+      !staged.empty() || std::any_of(stages.begin(), stages.end(), [](const RowStage& stage) {
+        return stage.row_local != nullptr;
+      });
+  if (HasParts() && !has_memory) {
+    InParts(rows, block, [&](Id begin, Id end) { run({begin, end}); });
     single_rows_ = false;
     return;
   }

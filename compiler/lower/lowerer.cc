@@ -9,6 +9,27 @@
 
 namespace intent::lower {
 
+namespace {
+
+constexpr int64_t kSmallProduct = 256;  // elements of a result that is not worth a block
+
+}  // namespace
+
+bool Lowerer::ContractsInside(const Op& op) const {
+  bool found = false;
+  for (const auto& region : op.regions) {
+    ForEachOp(*region, [&](const Op& inner) {
+      if (inner.kind != OpKind::kContract && inner.kind != OpKind::kScaledContract &&
+          inner.kind != OpKind::kSparseContract) {
+        return;
+      }
+      const Extent count = ElementCount(ResultType(inner).shape());
+      found |= !count.IsConstant() || count.constant() > kSmallProduct;
+    });
+  }
+  return found;
+}
+
 Lowerer::Lowerer(const Module& module, const LowerOptions& options)
     : function_(module.kernel_function()),
       options_(options),
@@ -97,6 +118,7 @@ void Lowerer::Report(const Op& op, ReportTopic topic, const std::string& text) {
 }
 
 std::string Lowerer::Tasks() const {
+  if (HasParts()) return ", split among the warps of its task";
   if (in_parallel_) return ", on one thread: it is inside a task";
   return options_.parallel ? ", split among tasks" : ", on one thread: parallel is off";
 }
@@ -164,10 +186,13 @@ void Lowerer::LowerBlock(const Block& block) {
   const size_t outer_position = position_;
   const size_t outer_pending = pending_.size();
   const size_t outer_begin = pending_begin_;
+  const bool outer_parts = parts_;
   pending_begin_ = outer_pending;
   block_ = &block;
   for (position_ = 0; position_ < block.ops.size();) {
     b().SetOrdinal(block.ops[position_]->ordinal);
+    if (!in_parallel_)
+      parts_ = OnUnits() && options_.parallel && ContractsInside(*block.ops[position_]);
     size_t next = position_ + 1;
     if (LowerGroup(block, position_, &next)) {
       position_ = next;
@@ -178,6 +203,7 @@ void Lowerer::LowerBlock(const Block& block) {
   }
   pending_.resize(outer_pending);
   pending_begin_ = outer_begin;
+  parts_ = outer_parts;
   block_ = outer_block;
   position_ = outer_position;
 }

@@ -55,6 +55,8 @@ class Lowerer {
   void LowerBlock(const Block& block);
   void LowerOp(const Op& op);
   void LowerPure(const Op& op);
+  // Some block of the operation has a matrix product in it, of more than a few elements.
+  bool ContractsInside(const Op& op) const;
   const Binding& Of(ValueId value) const { return bindings_.at(value); }
   void Bind(ValueId value, Binding binding) { bindings_[value] = std::move(binding); }
   const Type& TypeOf(ValueId value) const { return function_.type(value); }
@@ -89,6 +91,8 @@ class Lowerer {
   Id BoundExtent(const Extent& extent, Id exact, Id most);
   // Whether no value in it is without bound; loop coordinates count as if they were.
   bool IsBounded(const Extent& extent) const;
+  // What an index never exceeds, as far as its definition tells without a call's arguments.
+  std::optional<int64_t> MostOf(Id id) const;
   struct BoundedExtent {
     Extent extent;
     ValueId value = kNoValue;       // that stands for it, beyond those of the function
@@ -185,6 +189,9 @@ class Lowerer {
   using PointBody = std::function<void(const std::vector<Coord>& coords, const Context& context)>;
   void ForEachPoint(const std::vector<Id>& extents, int vector_axis, int32_t lanes,
                     const std::vector<Id>& watch, const Window& window, const PointBody& body);
+  // Masked lanes reach from low to high, whatever the call.
+  bool IsOneTile(Id low, Id high, int32_t lanes) const;
+  bool IsMaskedThroughout(Id unit) const;
   void VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vector<Id>& watch,
                   const std::function<void(const Coord&, const Context&)>& body);
   Id UnitCondition(const std::vector<Id>& watch);
@@ -199,12 +206,16 @@ class Lowerer {
   // Runs `stage` over [0, extent) split among tasks, or at once; work: elements per step of the
   // extent.
   // `multiple`: tasks of so many steps, or a multiple.
+  // `divisible`: a task may share it among its parts, for it allocates nothing.
   void InParallel(Id extent, Id work, const std::function<void(const Window&)>& stage,
-                  int64_t multiple = 1);
+                  int64_t multiple = 1, bool divisible = false);
+  // A task with matrix products in it is a block's, whose warps take rows of other stages.
+  bool HasParts() const { return parts_ && in_parallel_ && !in_part_; }
+  void InParts(Id extent, Id grain, const std::function<void(Id begin, Id end)>& part);
   // Elements one by one; `points` runs one of the whole iteration space. On units, every element is
   // a task.
   void EachElement(const std::vector<Id>& extents, const Window& window, bool parallel,
-                   const PointBody& points);
+                   const PointBody& points, bool divisible = false);
   // `target` says what memory that is, where the value may read it. Returns the lanes it works on
   // at once.
   int32_t StoreStage(const Binding& value, const std::vector<Id>& extents, Id base,
@@ -212,7 +223,8 @@ class Lowerer {
                      const MemoryOrigin& target = {});
   void Materialize(const TensorPtr& tensor, const Window& window);
   TensorPtr EnsureDense(const Binding& value);
-  int32_t LanesFor(const std::vector<DType>& dtypes, Id inner_extent);
+  // `of_unit`: all threads of a task are for it alone.
+  int32_t LanesFor(const std::vector<DType>& dtypes, Id inner_extent, bool of_unit = false);
   void CollectDTypes(const Binding& binding, std::vector<DType>* dtypes, int* budget) const;
 
   using Leaves = std::vector<Binding>;  // scalars and tensors of a value, in order
@@ -312,7 +324,7 @@ class Lowerer {
                               const std::vector<Coord>& outer, Id low, Id high);
   std::vector<Id> ReduceRowOnUnit(const Reduction& reduction, const std::vector<Coord>& retained);
   std::vector<Id> ReduceAllOnUnits(const Reduction& reduction);
-  int32_t UnitLanes(int bits, Id inner_extent);
+  int32_t UnitLanes(int bits, Id inner_extent, bool of_unit);
   std::vector<Id> row_extents_;
   // --- held_rows.cc: rows that stay in registers from stage to stage.
   bool HoldsRow(Id low, Id high, int32_t lanes) const;
@@ -508,6 +520,8 @@ class Lowerer {
   size_t position_ = 0;           // in block_
   uint64_t serials_ = 0;
   bool in_parallel_ = false;
+  bool parts_ = false;  // the operation at hand has matrix products in its tasks
+  bool in_part_ = false;
   int callbacks_ = 0;         // being lowered, one in another
   bool single_rows_ = false;  // a window of axis 0 is one row: nothing to vectorise along it
   std::vector<ReportLine> report_;

@@ -263,7 +263,8 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
   // On units, what has no lanes is a thread's: each result is a task.
   if (OnUnits() && reduction.lanes == 1) work = {b().Index(int64_t{1} << 30)};
   const bool across = OnUnits() && columns && rank == 1;
-  InParallel(reduction.retained[0], Product(work), stage, across ? reduction.lanes : 1);
+  InParallel(reduction.retained[0], Product(work), stage, across ? reduction.lanes : 1,
+             /*divisible=*/reduction.combine.elementwise);
 }
 
 Lowerer::Reduction Lowerer::MakeReduction(const Op& op) {
@@ -294,7 +295,8 @@ Lowerer::Reduction Lowerer::MakeReduction(const Op& op, const Leaves& leaves,
     std::vector<DType> dtypes = reduction.dtypes;
     int budget = 64;
     for (const Binding& leaf : leaves) CollectDTypes(leaf, &dtypes, &budget);
-    reduction.lanes = LanesFor(dtypes, leaves[0].tensor->extents.back());
+    reduction.lanes = LanesFor(dtypes, leaves[0].tensor->extents.back(),
+                               /*of_unit=*/reduction.retained.empty());
     // Across results, one step down the members reads whole lines of several vectors.
     const ScalarValue* inner = b().ConstantOf(leaves[0].tensor->extents.back());
     const int64_t wide = int64_t{kAccumulators} * reduction.lanes;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/lower/lowerer.h"
+#include "compiler/tile/units.h"
 
 namespace intent::lower {
 namespace {
@@ -11,7 +12,9 @@ namespace {
 constexpr int64_t kTaskElements = 1 << 14;
 // On a unit of many threads a task is cheap; a few vectors of a block keep its memory busy.
 constexpr int64_t kUnitTaskElements = 1 << 12;
-constexpr int32_t kUnitVectors = 2;  // in flight at once
+constexpr int32_t kUnitVectors = 2;        // in flight at once
+constexpr int kPartAccess = 128;           // bits of a thread's access there
+constexpr int64_t kPartElements = 1 << 7;  // least of what a warp takes of a task
 
 }  // namespace
 
@@ -30,6 +33,19 @@ void Lowerer::Finish(std::function<void()> rest) {
   deferred_->push_back(std::move(rest));
 }
 
+bool Lowerer::IsOneTile(Id low, Id high, int32_t lanes) const {
+  if (!in_part_ || lanes == 1 || !builder_->IsIndex(low, 0)) return false;
+  const std::optional<int64_t> most = MostOf(high);
+  return most && *most <= lanes;
+}
+
+// Where strides are known there is no variant to choose: a warp's full tiles pass by the mask's
+// side that costs a test, and code is half as long.
+bool Lowerer::IsMaskedThroughout(Id unit) const {
+  const ScalarValue* known = builder_->ConstantOf(unit);
+  return in_part_ && known != nullptr && known->bits == 1;
+}
+
 void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vector<Id>& watch,
                          const std::function<void(const Coord&, const Context&)>& body) {
   if (lanes == 1) {
@@ -40,10 +56,23 @@ void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vec
     return;
   }
   if (HoldsRow(low, high, lanes)) return StoreHeldRow(high, lanes, body);
+  if (IsOneTile(low, high, lanes)) {
+    Coord coord;
+    coord.base = low;
+    coord.step = 1;
+    Context context;
+    context.lanes = lanes;
+    context.mask = TailMask(low, high, lanes);
+    context.guarded = true;
+    return body(coord, context);
+  }
   const int32_t vectors = OnUnits() ? kUnitVectors : 1;
   const int64_t step = int64_t{lanes} * vectors;
   const Id count = b().Sub(high, low);
-  const Id whole = b().Select(unit, b().Sub(count, b().Mod(count, b().Index(step))), b().Index(0));
+  const Id whole =
+      IsMaskedThroughout(unit)
+          ? b().Index(0)
+          : b().Select(unit, b().Sub(count, b().Mod(count, b().Index(step))), b().Index(0));
   const Id middle = b().Add(low, whole);
   Coord coord;
   coord.step = 1;
@@ -125,39 +154,50 @@ void Lowerer::ForEachPoint(const std::vector<Id>& extents, int vector_axis, int3
 }
 
 void Lowerer::InParallel(Id extent, Id work, const std::function<void(const Window&)>& stage,
-                         int64_t multiple) {
-  if (!options_.parallel || in_parallel_) {
+                         int64_t multiple, bool divisible) {
+  const bool in_parts = divisible && HasParts();
+  if (!options_.parallel || (in_parallel_ && !in_parts)) {
     stage({});
     return;
   }
-  const int64_t elements = OnUnits() ? kUnitTaskElements : kTaskElements;
+  const int64_t elements = in_parts ? kPartElements : OnUnits() ? kUnitTaskElements : kTaskElements;
   Id grain =
       b().Add(b().FloorDiv(b().Index(elements - 1), b().Max(work, b().Index(1))), b().Index(1));
   if (multiple > 1) {
     const Id whole = b().FloorDiv(b().Add(grain, b().Index(multiple - 1)), b().Index(multiple));
     grain = b().Mul(whole, b().Index(multiple));
   }
+  if (in_parts) return InParts(extent, grain, [&](Id begin, Id end) { stage({begin, end}); });
   in_parallel_ = true;
   row_begun_ = false;
   b().Parallel(b().Index(0), extent, grain, [&](Id begin, Id end) { stage({begin, end}); });
   in_parallel_ = false;
 }
 
+void Lowerer::InParts(Id extent, Id grain, const std::function<void(Id, Id)>& part) {
+  in_part_ = true;
+  b().Parallel(b().Index(0), extent, grain, part);
+  in_part_ = false;
+}
+
 void Lowerer::EachElement(const std::vector<Id>& extents, const Window& window, bool parallel,
-                          const PointBody& points) {
+                          const PointBody& points, bool divisible) {
   if (!parallel || !options_.parallel || extents.empty()) {
     return ForEachPoint(extents, -1, 1, {}, window, points);
   }
-  if (!OnUnits() || in_parallel_) {
+  if (!OnUnits() || (in_parallel_ && !(divisible && HasParts()))) {
     return InParallel(extents[0], Product({extents.begin() + 1, extents.end()}),
                       [&](const Window& rows) { ForEachPoint(extents, -1, 1, {}, rows, points); });
   }
-  InParallel(Product(extents), b().Index(kUnitTaskElements), [&](const Window& range) {
-    b().For(range.low, range.high, b().Index(1), {}, [&](const std::vector<Id>& at) {
-      points(Decode(at[0], extents), {});
-      return std::vector<Id>{};
-    });
-  });
+  InParallel(
+      Product(extents), b().Index(kUnitTaskElements),
+      [&](const Window& range) {
+        b().For(range.low, range.high, b().Index(1), {}, [&](const std::vector<Id>& at) {
+          points(Decode(at[0], extents), {});
+          return std::vector<Id>{};
+        });
+      },
+      1, divisible);
 }
 
 void Lowerer::WatchStrides(const Binding& value, const std::vector<SymbolicCoord>& coords,
@@ -183,7 +223,7 @@ void Lowerer::CollectDTypes(const Binding& binding, std::vector<DType>* dtypes, 
 }
 
 // Lanes by the widest element that fills registers; narrow axes are left to scalar code.
-int32_t Lowerer::LanesFor(const std::vector<DType>& dtypes, Id inner_extent) {
+int32_t Lowerer::LanesFor(const std::vector<DType>& dtypes, Id inner_extent, bool of_unit) {
   if (options_.vector_bits == 0) return 1;
   const ScalarValue* extent = b().ConstantOf(inner_extent);
   if (extent != nullptr && static_cast<int64_t>(extent->bits) < 4) return 1;
@@ -192,16 +232,21 @@ int32_t Lowerer::LanesFor(const std::vector<DType>& dtypes, Id inner_extent) {
     if (dtype == DType::kBool || dtype == DType::kIndex) continue;
     bits = std::max(bits, BitWidth(dtype));
   }
-  if (OnUnits()) return UnitLanes(bits, inner_extent);
+  if (OnUnits()) return UnitLanes(bits, inner_extent, of_unit);
   return std::max(options_.vector_bits / std::max(bits, 16), 1);
 }
 
-// A whole block's vectors, or a warp's where the extent is known to be short.
-int32_t Lowerer::UnitLanes(int bits, Id inner_extent) {
-  const int32_t own = std::clamp(options_.vector_bits / std::max(bits, 16), 1, 8);
-  const int32_t block = options_.block_threads * own;
-  const ScalarValue* extent = b().ConstantOf(inner_extent);
-  if (extent == nullptr) {
+// A whole block's vectors, or a warp's where the extent is known to be short or warps share a task.
+int32_t Lowerer::UnitLanes(int bits, Id inner_extent, bool of_unit) {
+  const bool in_parts = in_part_ || (HasParts() && !of_unit);
+  // A warp's part holds little else in registers.
+  const int access = in_parts ? kPartAccess : options_.vector_bits;
+  const int32_t own = std::clamp(access / std::max(bits, 16), 1, 8);
+  const int32_t block = in_parts ? tile::kMostWarpLanes : options_.block_threads * own;
+  std::optional<int64_t> most;
+  if (in_parts || b().ConstantOf(inner_extent) != nullptr) most = MostOf(inner_extent);
+  if (!most && in_parts) return tile::kWarpThreads * own;
+  if (!most) {
     row_extents_.push_back(inner_extent);
     const int32_t row = options_.short_rows ? std::min(block, 32 * own) : block;
     if (options_.row_tiles > 0) {
@@ -212,7 +257,7 @@ int32_t Lowerer::UnitLanes(int bits, Id inner_extent) {
     return row;
   }
   int32_t lanes = 1;
-  while (lanes < block && lanes < static_cast<int64_t>(extent->bits)) lanes *= 2;
+  while (lanes < block && lanes < *most) lanes *= 2;
   return lanes;
 }
 
@@ -278,13 +323,13 @@ int32_t Lowerer::StoreStage(const Binding& value, const std::vector<Id>& extents
   if (window.low != kNoId || !parallel) {
     stage(window);
   } else if (lanes == 1 && OnUnits()) {
-    EachElement(extents, {}, true, put);
+    EachElement(extents, {}, true, put, /*divisible=*/true);
   } else {
     // On units loads are what takes time.
     const int64_t weight = OnUnits() ? 1 : 1 + static_cast<int64_t>(dtypes.size()) / 4;
     InParallel(extents[0],
                b().Mul(Product({extents.begin() + 1, extents.end()}), b().Index(weight)), stage,
-               OnUnits() && rank == 1 ? int64_t{lanes} * kUnitVectors : 1);
+               OnUnits() && rank == 1 ? int64_t{lanes} * kUnitVectors : 1, /*divisible=*/true);
   }
   Fence();
   return lanes;

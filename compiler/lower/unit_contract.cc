@@ -1,6 +1,7 @@
 // Contractions on units of threads: the tile program's matrix product, by all blocks outside of
-// `parallel` and by the block of a task inside. Its operands are elements where they lie, or cheap expressions of them; what costs more is
-// materialised first, for every element is read once for each tile of the result.
+// `parallel` and by the block of a task inside. Its operands are elements where they lie, or cheap
+// expressions of them; what costs more is materialised first, for every element is read once for
+// each tile of the result.
 
 #include "compiler/diag/check.h"
 #include "compiler/lower/packed_contract.h"

@@ -110,22 +110,27 @@ std::vector<Id> Lowerer::FoldMembers(const Reduction& reduction, const std::vect
     });
   }
   // Members of what the mask leaves out are the identity.
+  const bool one_tile = IsOneTile(low, high, lanes);
   const auto masked = [&](Id at, Id mask, const std::vector<Id>& carried) {
     Context context;
     context.lanes = lanes;
     context.mask = mask;
+    context.guarded = one_tile;
     std::vector<Id> members = element(at, context);
     for (size_t leaf = 0; mask != kNoId && leaf < leaves; ++leaf)
       members[leaf] = b().Select(mask, members[leaf], identity[leaf]);
     return splat(CombineLeaves(combine, carried, members));
   };
   if (HoldsRow(low, high, lanes)) return OverHeldRow(high, lanes, identity, masked);
+  if (one_tile) return masked(low, TailMask(low, high, lanes), identity);
   const Id width = b().Index(lanes), count = b().Sub(high, low);
   // What short_rows speaks of is a few tiles.
   const bool few = options_.short_rows && b().ConstantOf(reduction.reduced.back()) == nullptr;
   const int loops = few ? 1 : kTileLoops;
-  const Id whole = b().Select(UnitCondition(reduction.watch), b().Sub(count, b().Mod(count, width)),
-                              b().Index(0));
+  const Id unit = UnitCondition(reduction.watch);
+  const Id whole = IsMaskedThroughout(unit)
+                       ? b().Index(0)
+                       : b().Select(unit, b().Sub(count, b().Mod(count, width)), b().Index(0));
   const Id middle = b().Add(low, whole);
   std::vector<Id> sums = identity;
   if (middle != low) {

@@ -18,6 +18,8 @@ std::string_view ReasonText(MemoryReason reason) {
       return "in memory: the expression below it has grown too large for one place";
     case MemoryReason::kShared:
       return "in memory: several stages need it, and computing it anew costs more";
+    case MemoryReason::kContracted:
+      return "in memory: a matrix product reads its elements many times";
     case MemoryReason::kHoisted:
       return "in memory: hoisted, it does not change in the loop that needs it";
   }

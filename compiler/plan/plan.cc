@@ -145,11 +145,12 @@ class Planner {
         const Op* op = *it;
         if (!IsLazy(function_, *op) || plan_->materialize.contains(op->result)) continue;
         std::vector<const Op*>& mine = roots[op->result];
-        bool in_loop = false, gathered = false;
+        bool in_loop = false, gathered = false, contracted = false;
         for (const Use& use : uses_[op->result]) {
           PositionIn(*block, use.user, &in_loop);
           in_loop |= IsCapture(*use.user, op->result);
           gathered |= use.user->kind == OpKind::kGather && use.user->operands[0] == op->result;
+          contracted |= use.user->kind == OpKind::kContract;
           const bool lazy =
               IsLazy(function_, *use.user) && !plan_->materialize.contains(use.user->result);
           const std::vector<const Op*> one{use.user};
@@ -166,6 +167,10 @@ class Planner {
             std::any_of(mine.begin(), mine.end(), [](const Op* root) { return IsRegionOp(*root); });
         const bool again = options_.recompute && !gathered && !sliced && !IsSpread(op->result);
         const bool shared = (mine.size() > 1 && !again) || gathered || sliced;
+        if (contracted && options_.recompute && cost->second.expensive && !in_loop) {
+          plan_->materialize[op->result] = MemoryReason::kContracted;
+          continue;
+        }
         if ((shared && cost->second.expensive) || (in_loop && !cost->second.members.empty())) {
           plan_->materialize[op->result] = in_loop ? MemoryReason::kHoisted : MemoryReason::kShared;
         }

@@ -25,17 +25,18 @@ struct RowGroup {
 };
 
 enum class MemoryReason : uint8_t {
-  kPlain,    // every operation is a stage of its own
-  kLarge,    // the expression would grow beyond the limit
-  kShared,   // several stages or gathers need it, and computing it is dear
-  kHoisted,  // it stands outside the loop that needs it
+  kPlain,       // every operation is a stage of its own
+  kLarge,       // the expression would grow beyond the limit
+  kShared,      // several stages or gathers need it, and computing it is dear
+  kContracted,  // a product reads each element many times, and computing it is dear
+  kHoisted,     // it stands outside the loop that needs it
 };
 
 struct PlanOptions {
   bool materialize_all = false;
   bool row_groups = true;
   // Elements are computed anew by each stage rather than kept in memory, but where one of them
-  // serves many: arithmetic is cheaper than memory there.
+  // serves many, as in matrix products: arithmetic is cheaper than memory there.
   bool recompute = false;
   int max_expression = 192;  // operations in one lazy expression
 };

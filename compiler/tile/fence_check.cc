@@ -64,26 +64,25 @@ void FenceChecker::Synchronise() {
   acquire_ = {};
 }
 
+void FenceChecker::Begin(const Op& op, Tasks* level) {
+  Synchronise();
+  *level = {&op, level->era + 1, 0, unit_threads_};
+  unit_threads_ =
+      op.kind == OpKind::kContract ? 1 : UnitThreads(program_, *op.regions[0], block_threads_);
+}
+
 void FenceChecker::Reach(const Op& op) {
+  const bool has_tasks = op.kind == OpKind::kParallel || op.kind == OpKind::kContract;
   if (!InTask()) {
     Synchronise();
-    if (op.kind != OpKind::kParallel && op.kind != OpKind::kContract) return;
-    tasks_of_ = &op;
-    ++parallel_era_;
-    task_ = 0;
-    unit_threads_ =
-        op.kind == OpKind::kContract ? 1 : UnitThreads(program_, *op.regions[0], block_threads_);
+    if (has_tasks) Begin(op, &outer_);
     return;
   }
+  if (has_tasks) return Begin(op, &inner_);
   const bool block = unit_threads_ > kWarpThreads;
   switch (op.kind) {
     case OpKind::kFence:
       return Synchronise();
-    case OpKind::kContract:
-      Synchronise();
-      product_ = &op;
-      element_ = 0;
-      return;
     case OpKind::kShuffle:
       if (unit_threads_ > 1) Synchronise();
       return;
@@ -99,20 +98,15 @@ void FenceChecker::Reach(const Op& op) {
 }
 
 void FenceChecker::BeginTask(const Op& op) {
-  if (&op == product_) ++element_;
-  if (&op != tasks_of_) return;
   Synchronise();
-  ++task_;
+  ++(&op == inner_.op ? inner_ : outer_).task;
 }
 
 void FenceChecker::Joined(const Op& op) {
-  if (&op == product_) {
-    Synchronise();
-    product_ = nullptr;
-  }
-  if (&op != tasks_of_) return;
-  tasks_of_ = nullptr;
-  unit_threads_ = block_threads_;
+  Synchronise();
+  Tasks& level = &op == inner_.op ? inner_ : outer_;
+  level.op = nullptr;
+  unit_threads_ = level.unit_threads;
 }
 
 void FenceChecker::EndIteration(const Op& loop) {
@@ -158,10 +152,7 @@ void FenceChecker::Access(const Op& op, int32_t lane, int32_t lanes, const char*
                                                                              : How::kRead;
   // One of those that hold a lane writes it; all of them read it.
   const Holders holders = HoldersOf(lane, lanes, unit_threads_);
-  const Trace thread = {product_ != nullptr                    ? element_
-                        : how == How::kRead && !holders.only ? kSeveral
-                                                             : holders.first,
-                        &op};
+  const Trace thread = {how == How::kRead && !holders.only ? kSeveral : holders.first, &op};
   if (InTask() && shared) {
     if (Releases(op) && spread_.op != nullptr)
       return Report(spread_, thread, "threads", "no fence before the release", begin);
@@ -175,12 +166,16 @@ void FenceChecker::Access(const Op& op, int32_t lane, int32_t lanes, const char*
     const char left = address[at - begin];
     const Trace before = byte.in_task.Add(fence_era_, how, thread, left);
     if (before.actor != kNobody) return Report(before, thread, "threads", "no fence between", at);
-    if (!InTask() || !shared) continue;
-    const Trace task = {task_, &op};
-    const Trace other = byte.in_parallel.Add(parallel_era_, how, task, left);
-    if (other.actor != kNobody)
-      return Report(other, task, "tasks",
-                    absl::StrCat("of one ", std::string(NameOf(tasks_of_->kind))), at);
+    const auto tasks_meet = [&](const Tasks& level, History* history) {
+      const Trace task = {level.task, &op};
+      const Trace other = history->Add(level.era, how, task, left);
+      if (other.actor == kNobody) return false;
+      Report(other, task, "tasks", absl::StrCat("of one ", std::string(NameOf(level.op->kind))),
+             at);
+      return true;
+    };
+    if (InTask() && shared && tasks_meet(outer_, &byte.in_parallel)) return;
+    if (inner_.op != nullptr && tasks_meet(inner_, &byte.in_inner)) return;
   }
   // The old element travels to all threads through shared memory.
   if (atomic && op.kind != OpKind::kAtomicStore && unit_threads_ > kWarpThreads) Synchronise();

@@ -6,9 +6,10 @@
 //
 //   inside a task    a thread reads what another wrote, or overwrites what another wrote or read,
 //                    without a fence between; a release, or what follows an acquire, without one;
-//   between tasks    one writes what another accesses, atomics apart. Of a `contract` every element
-//                    and every store is a task, inside a task a thread: some compute elements while
-//                    others store sums;
+//   between tasks    one writes what another accesses, atomics apart, and so do tasks of a task. Of
+//   a
+//                    `contract` every element and every store is a task: some threads compute
+//                    elements while others store sums;
 //   outside          two threads write the same element in one operation. All else there the
 //                    emitter separates by barriers of the grid (compiler/cuda/phases.cc).
 //
@@ -16,8 +17,8 @@
 //
 // Only what a run touches is checked. A unit of one thread has no races. Beside `fence`, these
 // synchronise because the emitter makes them: the end of a loop's iteration whose bodies allocate,
-// and in units of a block the operations that pass values through shared memory, before and after
-// it a `contract`. Where the emitter
+// in units of a block the operations that pass values through shared memory, and both ends of an
+// operation with tasks. Where the emitter
 // fences on account of where it placed a static slot, the checker does not: a program is right
 // wherever slots lie.
 
@@ -70,7 +71,7 @@ class FenceChecker : public InterpObserver {
     Trace Add(int64_t now, How how, Trace access, char left);
   };
   struct Byte {
-    History in_task, in_parallel;
+    History in_task, in_inner, in_parallel;
   };
   struct Memory {
     uintptr_t end = 0;
@@ -78,7 +79,16 @@ class FenceChecker : public InterpObserver {
     bool of_task = false;
   };
 
-  bool InTask() const { return tasks_of_ != nullptr; }
+  // An operation whose tasks run.
+  struct Tasks {
+    const Op* op = nullptr;
+    int64_t era = 0;
+    Actor task = 0;
+    int unit_threads = 0;  // before it
+  };
+
+  bool InTask() const { return outer_.op != nullptr; }
+  void Begin(const Op& op, Tasks* level);
   void Synchronise();
   const Memory* MemoryAt(uintptr_t address) const;
   std::string Place(uintptr_t address) const;
@@ -89,12 +99,9 @@ class FenceChecker : public InterpObserver {
   const intent_call* call_;
   const int block_threads_;
   std::optional<std::string> conflict_;
-  const Op* tasks_of_ = nullptr;  // whose tasks run
+  Tasks outer_, inner_;  // the second inside a task of the first
   int unit_threads_;
-  Actor task_ = 0;
-  const Op* product_ = nullptr;  // a `contract` inside a task, while it runs
-  Actor element_ = 0;            // of it
-  int64_t fence_era_ = 0, parallel_era_ = 0;
+  int64_t fence_era_ = 0;
   // Since the last fence, in memory that other tasks see: an access by others than the first
   // thread, and an acquire.
   Trace spread_, acquire_;

@@ -134,36 +134,73 @@ TEST(FenceCheckTest, TasksKeepApart) {
       << "a slot is the unit's own";
 }
 
+// 2 x 2 sums over 8 members; the view holds the left side from 0 on, the right from 16 on, and sums
+// may go from 32 on.
+std::string Product(const std::string& store) {
+  return "%16: index = const 16 %32: index = const 32 %3: index = const 3 "
+         "contract(%1, %2, %2, %8) @7 (%p: index, %r: index, %k: index) {"
+         "%a: index = binary.mul(%r, %8) %i: index = binary.add(%a, %k) "
+         "%l: f32 = load(%m, %i) yield(%l) } (%p2: index, %c: index, %k2: index) {"
+         "%a2: index = binary.mul(%c, %8) %b2: index = binary.add(%a2, %k2) "
+         "%i2: index = binary.add(%b2, %16) %l2: f32 = load(%m, %i2) yield(%l2) }"
+         "(%p3: index, %r3: index, %c3: index, %s: f32) {"
+         "%t: index = binary.mul(%r3, %2) %u: index = binary.add(%t, %c3) "
+         "%at: index = binary.add(%u, %32) " +
+         store + " yield }";
+}
+
 TEST(FenceCheckTest, MatrixProductsStoreWhatNothingElseTouches) {
-  // 2 x 2 sums over 8 members; the view holds the left side from 0 on, the right from 16 on.
-  const auto product = [](const std::string& store) {
-    return ConflictOf(
-        "%16: index = const 16 %32: index = const 32 %3: index = const 3 "
-        "contract(%1, %2, %2, %8) @7 (%p: index, %r: index, %k: index) {"
-        "%a: index = binary.mul(%r, %8) %i: index = binary.add(%a, %k) "
-        "%l: f32 = load(%m, %i) yield(%l) } (%p2: index, %c: index, %k2: index) {"
-        "%a2: index = binary.mul(%c, %8) %b2: index = binary.add(%a2, %k2) "
-        "%i2: index = binary.add(%b2, %16) %l2: f32 = load(%m, %i2) yield(%l2) }"
-        "(%p3: index, %r3: index, %c3: index, %s: f32) {"
-        "%t: index = binary.mul(%r3, %2) %u: index = binary.add(%t, %c3) "
-        "%at: index = binary.add(%u, %32) " +
-        store + " yield }");
+  for (const auto& run : {ConflictOf, InTask}) {
+    const auto product = [&](const std::string& store) { return run(Product(store)); };
+    EXPECT_EQ(product("store(%m, %at, %s) {stride=0}"), "");
+    EXPECT_EQ(product("%o: f32 = load(%m, %at) %n: f32 = binary.add(%o, %s) "
+                      "store(%m, %at, %n) {stride=0}"),
+              "")
+        << "a sum adds to what lies at its place";
+    EXPECT_EQ(product("store(%m, %u, %s) {stride=0} @9"),
+              "race of tasks, of one contract: load by number 1, then store @9 by number 33, at "
+              "byte 0 of view 0")
+        << "an element of the left side";
+    EXPECT_NE(product("%n: f32 = cast(%u) store(%m, %32, %n) {stride=0}"), "")
+        << "one place for all";
+    EXPECT_NE(product("%v: index = binary.sub(%3, %u) %w3: index = binary.add(%v, %32) "
+                      "%o: f32 = load(%m, %w3) store(%m, %at, %o) {stride=0} "
+                      "store(%m, %at, %s) {stride=0}"),
+              "")
+        << "another sum's place";
+  }
+}
+
+TEST(FenceCheckTest, AProductInATaskStandsBetweenItsThreadsAccesses) {
+  const std::string sums = Product("store(%m, %at, %s) {stride=0}");
+  const std::string reads = "%r0: f32x64 = load(%m, %2) {stride=1}";
+  EXPECT_EQ(InTask(kWarpStores + sums + reads), "");
+}
+
+TEST(FenceCheckTest, WhatATaskDividesKeepsApart) {
+  const auto parts = [](const std::string& body, const std::string& after = "") {
+    return InTask(kWarpStores + ("parallel(%0, %2, %1) @6 (%low: index, %high: index) {" + body) +
+                  " yield }" + after);
   };
-  EXPECT_EQ(product("store(%m, %at, %s) {stride=0}"), "");
-  EXPECT_EQ(product("%o: f32 = load(%m, %at) %n: f32 = binary.add(%o, %s) "
-                    "store(%m, %at, %n) {stride=0}"),
+  const std::string reads = "%r: f32x64 = load(%m, %2) {stride=1} @4 ";
+  EXPECT_EQ(parts(reads, "%r2: f32x64 = load(%m, %8) {stride=1}"), "")
+      << "barriers stand before and behind";
+  EXPECT_EQ(parts("store(%m, %low, %x) {stride=0}", reads), "");
+  EXPECT_EQ(parts("%y: f32 = cast(%low) store(%m, %0, %y) {stride=0} @5"),
+            "race of tasks, of one parallel: store @5 by number 1, then store @5 by number 2, at "
+            "byte 2 of view 0");
+  EXPECT_NE(parts("%y: f32 = cast(%low) fence store(%m, %0, %y) {stride=0}"), "")
+      << "a fence is the warp's own";
+  EXPECT_NE(parts("store(%m, %low, %w) {stride=1} " + reads), "") << "threads of one warp";
+  EXPECT_NE(
+      parts("%y: f32 = cast(%low) %z: f32x64 = splat(%y) store(%m, %0, %z) {stride=1} fence " +
+            reads),
+      "");
+  const std::string scratch = "%n: mem<f32> = alloc(%8) ";
+  EXPECT_NE(InTask(scratch + "parallel(%0, %2, %1) (%low: index, %high: index) {"
+                             "%y: f32 = cast(%low) store(%n, %0, %y) {stride=0} yield }"),
             "")
-      << "a sum adds to what lies at its place";
-  EXPECT_EQ(product("store(%m, %u, %s) {stride=0} @9"),
-            "race of tasks, of one contract: load by number 1, then store @9 by number 33, at byte "
-            "0 of view 0")
-      << "an element of the left side";
-  EXPECT_NE(product("%n: f32 = cast(%u) store(%m, %32, %n) {stride=0}"), "") << "one place for all";
-  EXPECT_NE(product("%v: index = binary.sub(%3, %u) %w3: index = binary.add(%v, %32) "
-                    "%o: f32 = load(%m, %w3) store(%m, %at, %o) {stride=0} "
-                    "store(%m, %at, %s) {stride=0}"),
-            "")
-      << "another sum's place";
+      << "memory of the task is its parts' together";
 }
 
 TEST(FenceCheckTest, AtomicsOfTasksDoNotConflict) {

@@ -19,18 +19,19 @@ int32_t MostLanes(const Program& program, const Block& block) {
 
 namespace {
 
-bool Contracts(const Block& block) {
+// A matrix product, or tasks of the task.
+bool NeedsBlock(const Block& block) {
   return std::any_of(block.ops.begin(), block.ops.end(), [](const Op* op) {
-    return op->kind == OpKind::kContract ||
+    return op->kind == OpKind::kContract || op->kind == OpKind::kParallel ||
            std::any_of(op->regions.begin(), op->regions.end(),
-                       [](const auto& region) { return Contracts(*region); });
+                       [](const auto& region) { return NeedsBlock(*region); });
   });
 }
 
 }  // namespace
 
 int UnitThreads(const Program& program, const Block& body, int block_threads) {
-  if (Contracts(body)) return block_threads;
+  if (NeedsBlock(body)) return block_threads;
   const int32_t lanes = MostLanes(program, body);
   return lanes == 1 ? 1 : lanes <= kMostWarpLanes ? kWarpThreads : block_threads;
 }

@@ -15,7 +15,7 @@ inline constexpr int kMostWarpLanes = kWarpThreads * 8;  // of a tile in a unit 
 int32_t MostLanes(const Program& program, const Block& block);
 
 // Threads of the unit that runs a body of `parallel`: one, a warp, or a block of `block_threads`,
-// which alone can run a `contract`.
+// which alone can run a `contract` or share a `parallel` among its parts.
 int UnitThreads(const Program& program, const Block& body, int block_threads);
 
 // Threads that hold lane `lane` of a tile: the only one, or one of the group's copies.

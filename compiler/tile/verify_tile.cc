@@ -306,6 +306,10 @@ class Verifier {
     return types;
   }
 
+  void AllocatesOutside(const Op& op) {
+    Require(parallels_ < 2, op, "a task's tasks have no memory of their own");
+  }
+
   void CheckStructure(const Op& op, int depth) {
     const Types results = TypesOf(op.results);
     const Type index = Type::Scalar(DType::kIndex);
@@ -320,6 +324,7 @@ class Verifier {
         for (size_t i = 0; i < inits; ++i) Require(In(op, 3 + i) == results[i], op, "an init");
         Types arguments(loop ? 1 : 2, index);
         arguments.insert(arguments.end(), results.begin(), results.end());
+        Require(loop || parallels_ < 2, op, "tasks, tasks of a task, and no more");
         parallels_ += loop ? 0 : 1;
         CheckRegion(op, 0, arguments, results, depth);
         parallels_ -= loop ? 0 : 1;
@@ -381,6 +386,7 @@ class Verifier {
   void CheckContract(const Op& op, int depth) {
     const Type index = Type::Scalar(DType::kIndex);
     Shape(op, 4, 4, 0);
+    Require(parallels_ < 2, op, "only outside of a task's tasks");
     for (size_t i = 0; i < 4 && ok(); ++i) Require(IsIndexScalar(In(op, i)), op, "extents");
     Type elements[2];
     for (size_t region = 0; region < 3 && ok(); ++region) {
@@ -420,11 +426,14 @@ class Verifier {
       case OpKind::kScalarArg:
       case OpKind::kOverlap:
       case OpKind::kSameView:
-      case OpKind::kStackAlloc:
       case OpKind::kIota:
+        return CheckLeaf(op);
+      case OpKind::kStackAlloc:
+        AllocatesOutside(op);
         return CheckLeaf(op);
       case OpKind::kAlloc:
         Shape(op, 1, 1, 1);
+        AllocatesOutside(op);
         if (ok()) Require(IsIndexScalar(In(op, 0)) && Out(op).IsMem(), op, "count -> mem");
         return;
       case OpKind::kMemOffset:

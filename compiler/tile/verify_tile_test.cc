@@ -160,12 +160,38 @@ TEST(VerifyTileTest, MatrixProductsHaveElementsThatMeetInTheSum) {
            Contract(one, one, "f32", "fence yield"),
            Contract("%l: f32x4 = load(%m, %b) {stride=1} yield(%x)", one, "f32", "yield"),
            Contract(one, one, "f32", "yield(%s)"),
-           "parallel(%i, %i, %i) (%begin: index, %end: index) { " +
-               Contract(one, one, "f32", "yield") + " yield }",
            std::string("contract(%i, %i, %i) (%a: index, %b: index, %e: index) { yield(%x) } "
                        "(%f: index, %g: index, %h: index) { yield(%x) } "
                        "(%o: index, %r: index, %q: index, %s: f32) { yield }"),
        }) {
+    EXPECT_EQ(Check(tail).code(), absl::StatusCode::kInternal) << tail;
+  }
+}
+
+// As the body of a parallel of so many levels.
+std::string InTasks(const std::string& body, int levels) {
+  std::string text = body;
+  for (int level = 0; level < levels; ++level) {
+    const std::string name = std::to_string(level);
+    text = "parallel(%i, %i, %i) (%begin" + name + ": index, %end" + name + ": index) { " + text +
+           " yield }";
+  }
+  return text;
+}
+
+TEST(VerifyTileTest, ATaskHasTasksThatAreNoMore) {
+  const std::string product = Contract("yield(%x)", "yield(%x)", "f32", "yield");
+  const std::string alloc = "%n: mem<f32> = alloc(%i)",
+                    slot = "%n: mem<f32> = stack_alloc {count=4}";
+  EXPECT_EQ(Check(InTasks("", 2)), absl::OkStatus());
+  EXPECT_EQ(Check(InTasks(product, 1)), absl::OkStatus());
+  EXPECT_EQ(
+      Check(InTasks(alloc + " parallel(%i, %i, %i) (%b: index, %e: index) { fence yield }", 1)),
+      absl::OkStatus());
+  EXPECT_EQ(Check(InTasks(slot, 1)), absl::OkStatus());
+  for (const std::string& tail :
+       {InTasks("", 3), InTasks(product, 2), InTasks(alloc, 2), InTasks(slot, 2),
+        InTasks("if(%c) () { " + alloc + " yield } () { yield }", 2)}) {
     EXPECT_EQ(Check(tail).code(), absl::StatusCode::kInternal) << tail;
   }
 }
