@@ -201,7 +201,7 @@ bool Emitter::IsGlobal(Id memory) const {
 // Outside of tasks all blocks share the tiles, and the launch's phases order what they touch. A
 // task's block walks alone, between barriers of its own.
 void Emitter::EmitContract(const Op& op) {
-  headers_.insert("contract.cuh");
+  headers_.insert(unit_.whole_grid ? "contract.cuh" : "contract_few.cuh");
   const Block &left = *op.regions[0], &right = *op.regions[1], &store = *op.regions[2];
   const auto element = [&](const Block& region) {
     return type(region.ops.back()->operands[0]).dtype;
@@ -228,19 +228,23 @@ void Emitter::EmitContract(const Op& op) {
   Line(absl::StrCat("static_assert(Config::kRows == ", choice.rows, " && Config::kColumns == ",
                     choice.columns, " && Config::kThreads == ", kBlockThreads,
                     " && Config::kSharedBytes == ", choice.shared_bytes, ", \"as launched\");"));
-  Line(absl::StrCat("const TileWalk walk(", In(op, 1), ", ", In(op, 2),
-                    ", Config::kRows, Config::kColumns);"));
-  const bool one_point = In(op, 0) == "i64(1)";
-  if (!one_point) Line(absl::StrCat("const i64 all_tiles = walk.tiles() * ", In(op, 0), ";"));
+  const std::string extents = absl::StrCat(In(op, 1), ", ", In(op, 2));
+  const bool one_point = In(op, 0) == "i64(1)", alone = !outer.whole_grid;
+  if (!alone)
+    Line(absl::StrCat("const TileWalk walk(", extents, ", Config::kRows, Config::kColumns);"));
+  if (!alone && !one_point)
+    Line(absl::StrCat("const i64 all_tiles = walk.tiles() * ", In(op, 0), ";"));
   // Tiles take the shared memory that tasks had before; a task reads what its threads have written.
   Line("__syncthreads();");
-  const std::string tiles = one_point ? "walk.tiles()" : "all_tiles";
-  Open(outer.whole_grid
-           ? absl::StrCat("for (i64 tile = blockIdx.x; tile < ", tiles, "; tile += gridDim.x) {")
-           : absl::StrCat("for (i64 tile = 0; tile < ", tiles, "; ++tile) {"));
-  if (!one_point) Line("const i64 point = tile / walk.tiles();");
-  Line(absl::StrCat("const TilePlace place = walk.at(tile", one_point ? "" : " % walk.tiles()",
-                    ");"));
+  if (alone) {
+    Open(one_point ? "{" : absl::StrCat("for (i64 point = 0; point < ", In(op, 0), "; ++point) {"));
+  } else {
+    Open(absl::StrCat("for (i64 tile = blockIdx.x; tile < ",
+                      one_point ? "walk.tiles()" : "all_tiles", "; tile += gridDim.x) {"));
+    if (!one_point) Line("const i64 point = tile / walk.tiles();");
+    Line(absl::StrCat("const TilePlace place = walk.at(tile", one_point ? "" : " % walk.tiles()",
+                      ");"));
+  }
   unit_ = {1, false, "", "unit"};
   for (const Block* region : {&left, &right, &store})
     inlined_[region->arguments[0]] = one_point ? "i64(0)" : "point";
@@ -249,8 +253,9 @@ void Emitter::EmitContract(const Op& op) {
   EmitOperand(left, varying, "left");
   EmitOperand(right, varying, "right");
   EmitSums(store, varying);
-  Line(absl::StrCat("contract_tile<Config>(", In(op, 1), ", ", In(op, 2), ", ", In(op, 3),
-                    ", place.row, place.column, left, right, store, contract_shared);"));
+  Line(absl::StrCat(alone ? "contract_alone" : "contract_tile", "<Config>(", extents, ", ",
+                    In(op, 3), alone ? "" : ", place.row, place.column",
+                    ", left, right, store, contract_shared);"));
   unit_ = outer;
   Close();
   Close();

@@ -8,6 +8,7 @@
 #include "compiler/cuda/device_on_host/launch_builtins.h"
 // Words of the builtins come first.
 #include "intent/contract.cuh"
+#include "intent/contract_few.cuh"
 #include "intent/contract_widened.cuh"
 
 namespace intent {
@@ -57,14 +58,15 @@ struct Result {
   i64 columns;
   template <int n>
   void put(i64 row, i64 column, int valid, const Acc (&x)[n]) const {
-    for (int i = 0; i < valid; ++i) {
+    for (int i = 0; i < n && i < valid; ++i) {
       values->at(row * columns + column + i) = x[i];
       ++writes->at(row * columns + column + i);
     }
   }
 };
 
-template <class Config, class L, class R, class A, class B>
+// alone: by a block that chooses how.
+template <class Config, bool alone = false, class L, class R, class A, class B>
 void Check(const Shape& shape, const Matrix<L>& left, const Matrix<R>& right, const A& a,
            const B& b) {
   typedef typename Config::Acc Acc;
@@ -72,6 +74,8 @@ void Check(const Shape& shape, const Matrix<L>& left, const Matrix<R>& right, co
   std::vector<int> writes(shape.m * shape.n);
   const Result<Acc> result{&values, &writes, shape.n};
   emulation::RunBlock(Config::kThreads, Config::kSharedBytes, [&](char* shared) {
+    if constexpr (alone)
+      return contract_alone<Config>(shape.m, shape.n, shape.k, a, b, result, shared);
     for (i64 row = 0; row < shape.m; row += Config::kRows) {
       for (i64 column = 0; column < shape.n; column += Config::kColumns) {
         contract_tile<Config>(shape.m, shape.n, shape.k, row, column, a, b, result, shared);
@@ -212,6 +216,42 @@ TEST(Contract, ComputedOperands) {
   CheckComputed<DoubleCores<32, 32, 2, 2, 2>, double>();
   CheckComputed<ScalarCores<float, 64, 64, 16, 16, 2>, float>();
   CheckComputed<ScalarCores<i64, 64, 64, 16, 16, 2>, i64>();
+}
+
+// Few results and members take another way than tiles, up to these numbers and no further.
+const Shape kFewShapes[] = {{1, 1, 1},   {0, 3, 2},  {3, 5, 0},   {5, 32, 33}, {32, 32, 256},
+                            {33, 2, 40}, {2, 33, 9}, {3, 2, 257}, {70, 66, 70}};
+
+template <class Config, class T, Axis left_fast, Axis right_fast>
+void CheckAlone() {
+  std::mt19937 random(1);
+  for (const Shape& shape : kFewShapes) {
+    const Matrix<T> left(shape.m, shape.k, left_fast, 1, 1, 1, &random);
+    const Matrix<T> right(shape.n, shape.k, right_fast, 2, 0, 0, &random);
+    Check<Config, true>(shape, left, right,
+                        Direct<T, left_fast>{left.base, left.own_stride, left.inner_stride},
+                        Direct<T, right_fast>{right.base, right.own_stride, right.inner_stride});
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+TEST(Contract, FewResults) {
+  EXPECT_TRUE(is_few(32, 32, 256));
+  EXPECT_FALSE(is_few(33, 1, 1) || is_few(1, 33, 1) || is_few(1, 1, 257));
+  CheckAlone<TensorCores<bf16, bf16, float, 64, 64, 64, 2, 2, 2>, bf16, Axis::kInner, Axis::kOwn>();
+  CheckAlone<TensorCores<f16, f16, float, 64, 64, 64, 2, 2, 2>, f16, Axis::kOwn, Axis::kInner>();
+  CheckAlone<TensorCores<i8, i8, i32, 64, 64, 128, 2, 2, 2>, i8, Axis::kInner, Axis::kInner>();
+  CheckAlone<DoubleCores<32, 32, 2, 2, 2>, double, Axis::kInner, Axis::kOwn>();
+  CheckAlone<ScalarCores<float, 64, 64, 16, 16, 2>, float, Axis::kOwn, Axis::kOwn>();
+  CheckAlone<ScalarCores<i64, 64, 64, 16, 16, 2>, i64, Axis::kInner, Axis::kOwn>();
+  std::mt19937 random(1);
+  typedef TensorCores<f16, f16, float, 64, 64, 64, 2, 2, 2> Config;
+  const Shape shape = {7, 9, 40};
+  const Matrix<f8e4m3fn> codes(shape.m, shape.k, Axis::kInner, 1, 0, 0, &random);
+  const Matrix<i8> bytes(shape.n, shape.k, Axis::kOwn, 1, 0, 0, &random);
+  Check<Config, true>(
+      shape, codes, bytes,
+      Widened<f8e4m3fn, Axis::kInner>{{codes.base, codes.own_stride, codes.inner_stride}},
+      Computed<Loaded<i8, f16, Axis::kOwn>>{{{bytes.base, bytes.own_stride, bytes.inner_stride}}});
 }
 
 // Sums of all three levels.
