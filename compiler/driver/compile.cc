@@ -30,6 +30,7 @@ lower::LowerOptions LoweringFor(const CompileInput& input, const PassRunner& pas
   options.parallel = optimise && passes.Enabled("parallel");
   options.row_groups = optimise && passes.Enabled("row_groups");
   options.packed_contractions = optimise && passes.Enabled("packed_contractions");
+  options.owned_axes = optimise && passes.Enabled("owned_axes");
   options.fuse_multiply_add = optimise && facts.fma && passes.Enabled("fuse_multiply_add");
   return options;
 }

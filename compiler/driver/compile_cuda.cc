@@ -27,6 +27,7 @@ lower::LowerOptions LoweringFor(const Module& module, const CompileInput& input,
   options.parallel = optimise && passes.Enabled("parallel");
   options.row_groups = optimise && passes.Enabled("row_groups");
   options.packed_contractions = optimise && passes.Enabled("packed_contractions");
+  options.owned_axes = optimise && passes.Enabled("owned_axes");
   options.fuse_multiply_add = optimise && passes.Enabled("fuse_multiply_add");
   return options;
 }

@@ -108,8 +108,8 @@ TEST_F(CompileCudaTest, EveryTierCompiles) {
 }
 
 TEST_F(CompileCudaTest, EveryPassCanBeSwitchedOff) {
-  for (const char* pass :
-       {"vectorize", "fuse", "parallel", "row_groups", "packed_contractions", "fuse_multiply_add"}) {
+  for (const char* pass : {"vectorize", "fuse", "parallel", "row_groups", "packed_contractions",
+                           "owned_axes", "fuse_multiply_add"}) {
     SCOPED_TRACE(pass);
     CompileOptions options;
     options.opt_level = 1;

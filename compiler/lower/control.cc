@@ -3,6 +3,7 @@
 
 #include "compiler/diag/check.h"
 #include "compiler/lower/lowerer.h"
+#include "compiler/plan/describe.h"
 
 namespace intent::lower {
 namespace {
@@ -269,6 +270,16 @@ void Lowerer::LowerWhile(const Op& op) {
   Bind(op.result, Unflatten(ResultType(op), SlotLeaves(slots, results), &next));
 }
 
+std::string Lowerer::DescribePoints(const Op& op) const {
+  const auto found = loops_.tiles.find(&op);
+  if (found == loops_.tiles.end()) return "points";
+  const plan::ParallelTiles& tiles = found->second;
+  return "points x tiles of " + std::to_string(tiles.most) + " along axis " +
+         std::to_string(tiles.store_axis) + " of what " + plan::Label(*tiles.store) + " (op " +
+         std::to_string(tiles.store->ordinal) + ") stores" +
+         (tiles.meet == kNoValue ? "" : ", whole points where it may overwrite what they read");
+}
+
 void Lowerer::LowerParallel(const Op& op) {
   const Binding domain = Of(op.operands[0]);
   const Block& body = *op.regions[0];
@@ -282,7 +293,7 @@ void Lowerer::LowerParallel(const Op& op) {
   };
   const Id total = PointCount(domain);
   if (!options_.parallel || in_parallel_) {
-    Report(op, "points in order" + Tasks());
+    Report(op, DescribePoints(op) + " in order" + Tasks());
     points(b().Index(0), total);
     return;
   }
@@ -297,7 +308,10 @@ void Lowerer::LowerParallel(const Op& op) {
   const int64_t grain = OnUnits() ? 1 : std::max<int64_t>(1, 8192 / (weight + 1));
   b().Parallel(b().Index(0), total, b().Index(grain), points);
   in_parallel_ = false;
-  Report(op, "points, split among tasks");
+  Report(op, DescribePoints(op) + ", split among tasks");
+  if (const auto whole = loops_.whole.find(&op); whole != loops_.whole.end()) {
+    Report(op, "points are not cut into tiles: " + whole->second);
+  }
 }
 
 }  // namespace intent::lower

@@ -30,13 +30,19 @@ bool Lowerer::ContractsInside(const Op& op) const {
   return found;
 }
 
-Lowerer::Lowerer(const Module& module, const LowerOptions& options)
+Lowerer::Lowerer(const Module& module, const LowerOptions& options, const plan::TiledLoops& loops)
     : function_(module.kernel_function()),
       options_(options),
+      loops_(loops),
       plan_(plan::MakePlan(function_, {.materialize_all = options.materialize_all,
                                        .row_groups = options.row_groups,
                                        .recompute = options.block_threads > 0})),
-      ranges_(module, function_) {}
+      ranges_(module, function_) {
+  for (const auto& [loop, tiles] : loops_.tiles) {
+    tile_values_[tiles.tiles] = tile_values_[tiles.tile] = &tiles;
+    if (tiles.meet != kNoValue) tile_values_[tiles.meet] = &tiles;
+  }
+}
 
 Lowered Lowerer::Run() {
   program_ = std::make_unique<tile::Program>();
@@ -342,15 +348,26 @@ void Lowerer::LowerOp(const Op& op) {
 void Lowerer::LowerPure(const Op& op) {
   const Type& type = ResultType(op);
   switch (op.kind) {
-    case OpKind::kConstant:
-      Bind(op.result, Binding::Scalar(b().Const(op.attr<ConstantAttr>().value)));
+    case OpKind::kConstant: {
+      const auto tiles = tile_values_.find(op.result);
+      Bind(op.result,
+           Binding::Scalar(tiles == tile_values_.end() ? b().Const(op.attr<ConstantAttr>().value)
+                                                       : TilesMeet(*tiles->second)));
       return;
+    }
     case OpKind::kDim: {
       const Type& source = TypeOf(op.operands[0]);
       Bind(op.result, Binding::Scalar(ExtentId(source.shape()[op.attr<AxisAttr>().axis.value])));
       return;
     }
     case OpKind::kDomain: {
+      Binding binding;
+      binding.kind = Binding::Kind::kDomain;
+      if (const std::optional<DomainAxis> tile = TileDomain(op)) {
+        binding.domain = {*tile};
+        Bind(op.result, std::move(binding));
+        return;
+      }
       DomainAxis axis;
       axis.begin = Scalar(op.operands[0]);
       axis.step = Scalar(op.operands[2]);
@@ -365,8 +382,6 @@ void Lowerer::LowerPure(const Op& op) {
       }
       axis.extent = ExtentId(type.shape()[0]);
       axis.value = op.result;
-      Binding binding;
-      binding.kind = Binding::Kind::kDomain;
       binding.domain = {axis};
       Bind(op.result, std::move(binding));
       return;
@@ -476,7 +491,18 @@ void Lowerer::LowerPure(const Op& op) {
 }
 
 Lowered LowerToTiles(const Module& module, const LowerOptions& options) {
-  return Lowerer(module, options).Run();
+  bool has_points = false;
+  ForEachOp(module.kernel_function().body,
+            [&](const Op& op) { has_points |= op.kind == OpKind::kParallel; });
+  if (!options.owned_axes || !options.parallel || !has_points) {
+    return Lowerer(module, options, {}).Run();
+  }
+  const std::unique_ptr<Module> tiled = Clone(module);
+  const plan::TiledLoops loops =
+      plan::TileParallel(&tiled->kernel_function(),
+                         {.contractions = options.block_threads > 0,
+                          .rows = options.owned_rows > 0 ? options.owned_rows : kOwnedRows});
+  return Lowerer(*tiled, options, loops).Run();
 }
 
 }  // namespace intent::lower

@@ -14,6 +14,7 @@
 #include "compiler/lower/range.h"
 #include "compiler/lower/tensor.h"
 #include "compiler/plan/plan.h"
+#include "compiler/plan/tile_parallel.h"
 #include "compiler/tile/tile_builder.h"
 
 namespace intent::lower {
@@ -45,7 +46,8 @@ struct SymbolicCoord {
 
 class Lowerer {
  public:
-  Lowerer(const Module& module, const LowerOptions& options);
+  // `loops` are those of the module that were tiled, and must outlive this.
+  Lowerer(const Module& module, const LowerOptions& options, const plan::TiledLoops& loops);
   Lowered Run();
 
  private:
@@ -455,6 +457,12 @@ class Lowerer {
   void LowerFor(const Op& op);
   void LowerWhile(const Op& op);
   void LowerParallel(const Op& op);
+  std::string DescribePoints(const Op& op) const;
+  // --- owned_axis.cc: values of tiled loops that mean more than their text.
+  // Tiles of one point may meet in memory.
+  Id TilesMeet(const plan::ParallelTiles& tiles);
+  // The domain of first rows, or of a tile's rows. Empty: another domain.
+  std::optional<DomainAxis> TileDomain(const Op& op);
   // A loop of scalars outside of `parallel`, as one task on units.
   bool IsScalarLoop(const Op& op) const;
   void LowerAlone(const Op& op);
@@ -501,6 +509,8 @@ class Lowerer {
 
   const Function& function_;
   LowerOptions options_;
+  const plan::TiledLoops& loops_;
+  std::unordered_map<ValueId, const plan::ParallelTiles*> tile_values_;  // `meet`, `tiles`, `tile`
   plan::Plan plan_;
   RangeAnalysis ranges_;
   std::unique_ptr<tile::Program> program_;

@@ -81,7 +81,7 @@ void Lowerer::GuardRegion(const Relation& access, size_t term, Id begin, Id step
   const Op* op = function_.value(domain).op;
   // A coordinate of the region is a value like a loop's: the range analysis knows domains by their
   // indices.
-  Inside proof = Inside::kUnknown;
+  Inside proof = tile_values_.contains(domain) ? Inside::kProven : Inside::kUnknown;
   if (op != nullptr && op->kind == OpKind::kDomain) {
     const Extent low = ranges_.ExtentOf(op->operands[0]);
     const Extent high = ranges_.ExtentOf(op->operands[1]);
@@ -131,6 +131,8 @@ void Lowerer::GuardIndex(const Relation& access, size_t term, Id index, const Co
     }
   } else if (kind.kind == IndexTermKind::kStatic &&
              (extent - 1 - Extent(kind.position.value)).ProvablyNonNegative()) {
+    proof = Inside::kProven;
+  } else if (kind.kind == IndexTermKind::kRegion && tile_values_.contains(access.values[term][0])) {
     proof = Inside::kProven;
   }
   if (!NeedsGuard(access, axis, proof)) return;

@@ -100,6 +100,8 @@ std::optional<Range> RangeAnalysis::OfOp(const Op& op, int depth) const {
     case OpKind::kBroadcast:
     case OpKind::kFull:
       return operand(0);
+    case OpKind::kGather:
+      return op.attr<IndexAttr>().has_valid ? std::nullopt : operand(0);
     case OpKind::kCast: {
       // Widening to a signed 64-bit type keeps values; others may wrap.
       const Type& from = function_.type(op.operands[0]);

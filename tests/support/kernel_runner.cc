@@ -41,8 +41,9 @@ Way TileWay(int vector_bits) {
   way.name = "tile interpreter, " + std::to_string(vector_bits) + " bits";
   way.lowering.vector_bits = vector_bits;
   way.lowering.vector_registers = vector_bits == 512 ? 32 : 16;
-  // Regions in few and in many slices; at 512 bits and in optimised code as the lowering chooses.
+  // Regions in few and in many slices, tiles of few rows; at 512 bits and in optimised code as the lowering chooses.
   way.lowering.region_slice = vector_bits == 512 ? 0 : 2 + vector_bits / 32;
+  way.lowering.owned_rows = vector_bits == 512 ? 0 : 1 + vector_bits / 64;
   return way;
 }
 
@@ -53,6 +54,7 @@ Way UnitsWay() {
   way.lowering.block_threads = 64;
   way.lowering.vector_bits = 128;
   way.lowering.region_slice = 3;
+  way.lowering.owned_rows = 2;
   return way;
 }
 
@@ -93,8 +95,10 @@ Way CompiledWay(const std::string& target, int opt_level, int threads) {
   way.lowering.parallel = optimise;
   way.lowering.row_groups = optimise;
   way.lowering.packed_contractions = optimise;
+  way.lowering.owned_axes = optimise;
   way.lowering.fuse_multiply_add = optimise && facts.fma;
   way.lowering.region_slice = threads > 1 ? 2 : opt_level == 0 ? 3 : opt_level == 1 ? 64 : 0;
+  way.lowering.owned_rows = opt_level == 1 ? 5 : 0;
   return way;
 }
 
@@ -251,6 +255,7 @@ const std::vector<Way>& AllWays() {
     plain.lowering.parallel = false;
     plain.lowering.row_groups = false;
     plain.lowering.packed_contractions = false;
+    plain.lowering.owned_axes = false;
     plain.lowering.fuse_multiply_add = false;
     ways.push_back(plain);
     for (int bits : {0, 128, 256, 512}) ways.push_back(TileWay(bits));
