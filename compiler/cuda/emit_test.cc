@@ -168,6 +168,60 @@ kernel (%0: view<in, f32, [s0]>, %1: view<in, index, [2]>, %2: view<inout, f32, 
   EXPECT_THAT(std::string(source.status().message()), HasSubstr("operation 16 depends on data"));
 }
 
+TEST(EmitCuda, ATaskOfTiledPointsTakesMemoryOfATileUnlessTilesMayMeet) {
+  const CudaSource source = ExpectCompiles(R"(
+kernel (%0: view<in, f32, [s0, s1, s2]>, %1: view<in, f32, [s0, s3, s2]>, %2: view<out, f32, [s0, s1, s2]>) symbols 5 {
+  %zero = constant 0 : index
+  %one = constant 1 : index
+  %n = dim %0 axis 0 : index
+  %heads = domain %zero, %n, %one : domain<[s0]>
+  %none = constant 0.0 : f32
+  parallel %h = %heads {
+    %q = view_load %0 [%h, :, :] : tensor<f32, [s1, s2]>
+    %k = view_load %1 [%h, :, :] : tensor<f32, [s3, s2]>
+    %nothing = full %none : tensor<f32, [s1, s2]>
+    %r = region_fold %k, %nothing, %q axis 0 slice s4 summarize (%ks: tensor<f32, [s4, s2]>, %qs: tensor<f32, [s1, s2]>) {
+      %scores = contract %qs, %ks reduce [(1, 1)] batch [] : tensor<f32, [s1, s4]>
+      %part = contract %scores, %ks reduce [(1, 0)] batch [] : tensor<f32, [s1, s2]>
+      yield %part
+    } combine (%a: tensor<f32, [s1, s2]>, %b: tensor<f32, [s1, s2]>) {
+      %sum = binary add %a, %b : tensor<f32, [s1, s2]>
+      yield %sum
+    } : tensor<f32, [s1, s2]>
+    view_store %2 [%h, :, :] = %r
+    yield
+  }
+  return
+}
+)");
+  // Where scratch memory fits, it is shared; that is not at issue here.
+  std::vector<Variant> variants;
+  for (const Variant& variant : source.variants) {
+    if (variant.has_block_scratch_bytes()) variants.push_back(variant);
+  }
+  ASSERT_EQ(variants.size(), 2u);
+  const Variant &apart = variants[0], &any = variants[1];
+  EXPECT_TRUE(apart.has_guard());
+  EXPECT_FALSE(any.has_guard());
+  const auto evaluate = [&](const compile::v1::Program& program, int64_t queries) {
+    const auto value = Evaluate(program, [&](const compile::v1::Instruction& leaf) -> int64_t {
+      if (leaf.opcode() != compile::v1::Instruction::OPCODE_EXTENT) return 1;
+      if (leaf.axis() == 0) return 3;
+      return leaf.axis() == 1 && leaf.index() != 1 ? queries : 64;
+    });
+    EXPECT_TRUE(value.has_value());
+    return value.value_or(-1);
+  };
+  const auto scratch = [&](const Variant& variant, int64_t queries) {
+    return evaluate(variant.block_scratch_bytes(), queries);
+  };
+  EXPECT_EQ(scratch(apart, 1 << 20), scratch(apart, 128));
+  EXPECT_GT(scratch(apart, 128), scratch(apart, 64));
+  EXPECT_GT(scratch(any, 1 << 20), scratch(any, 128) * 1000);
+  EXPECT_EQ(evaluate(apart.grid(0), 1000), 3 * 8);
+  EXPECT_EQ(evaluate(apart.grid(0), 0), 3);
+}
+
 // A product of matrices whose elements are of `dtype`, with sums of `sum`; `left` computes the left
 // operand from %x.
 std::string Product(const std::string& dtype, const std::string& sum,

@@ -38,14 +38,16 @@ struct LowerOptions {
   bool row_groups = true;
   bool packed_contractions = true;  // with units: matrix products of blocks
   bool owned_axes = true;           // points of `parallel` are cut along axes that they own
-  int64_t owned_rows = 0;           // of such a tile; 0: kOwnedRows
+  int64_t owned_rows = 0;           // of such a tile; 0: kOwnedRows or kOwnedRowsOfUnits
   bool fuse_multiply_add = true;
   int64_t region_slice = 0;  // members of a slice of a region fold or scan; 0: chosen by their size
   Bounds bounds = Bounds::kGuard;
 };
 
 inline constexpr int64_t kShortRow = 8192;
-inline constexpr int64_t kOwnedRows = 128;
+// Operands that all tiles share are packed by each: a CPU's are larger.
+inline constexpr int64_t kOwnedRows = 256;
+inline constexpr int64_t kOwnedRowsOfUnits = 128;
 
 // What a call must meet for a program that was lowered with `short_rows` or `row_tiles`.
 struct Assumptions {

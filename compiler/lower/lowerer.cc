@@ -497,11 +497,12 @@ Lowered LowerToTiles(const Module& module, const LowerOptions& options) {
   if (!options.owned_axes || !options.parallel || !has_points) {
     return Lowerer(module, options, {}).Run();
   }
+  const bool units = options.block_threads > 0;
+  const int64_t rows = units ? kOwnedRowsOfUnits : kOwnedRows;
   const std::unique_ptr<Module> tiled = Clone(module);
-  const plan::TiledLoops loops =
-      plan::TileParallel(&tiled->kernel_function(),
-                         {.contractions = options.block_threads > 0,
-                          .rows = options.owned_rows > 0 ? options.owned_rows : kOwnedRows});
+  const plan::TiledLoops loops = plan::TileParallel(
+      &tiled->kernel_function(),
+      {.contractions = units, .rows = options.owned_rows > 0 ? options.owned_rows : rows});
   return Lowerer(*tiled, options, loops).Run();
 }
 

@@ -21,13 +21,19 @@ Id Lowerer::TilesMeet(const plan::ParallelTiles& tiles) {
 std::optional<DomainAxis> Lowerer::TileDomain(const Op& op) {
   const auto found = tile_values_.find(op.result);
   if (found == tile_values_.end()) return std::nullopt;
+  const plan::ParallelTiles& tiles = *found->second;
   const Extent& extent = ResultType(op).shape()[0];
   DomainAxis axis;
   axis.begin = Scalar(op.operands[0]);
   axis.step = Scalar(op.operands[2]);
-  axis.extent = ExtentId(extent);
-  if (op.result == found->second->tile) {
-    axis.extent = BoundExtent(extent, axis.extent, Scalar(found->second->rows));
+  if (op.result == tiles.tile) {
+    axis.extent = BoundExtent(extent, ExtentId(extent), Scalar(tiles.rows));
+  } else {
+    // As its type says, in words that a launcher can bound.
+    const Id most = b().Index(tiles.most), one = b().Index(1);
+    const Id whole = Scalar(op.operands[1]);
+    axis.extent = b().FloorDiv(b().Add(whole, b().Sub(most, one)), most);
+    if (tiles.meet != kNoValue) axis.extent = b().Select(Scalar(tiles.meet), one, axis.extent);
   }
   axis.value = op.result;
   return axis;

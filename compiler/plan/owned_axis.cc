@@ -74,8 +74,9 @@ class Finder {
     Ownership result;
     result.refusal = body_refusal_;
     if (!result.refusal.empty()) return result;
-    const auto first_write = std::find_if(accesses_.begin(), accesses_.end(),
-                                          [](const Access& access) { return access.writes; });
+    const auto first_write = std::find_if(
+        accesses_.begin(), accesses_.end(),
+        [&](const Access& access) { return access.writes && !IsInside(access.op->operands[0]); });
     if (first_write == accesses_.end() || first_write->whole.empty()) {
       result.refusal = "a store has no whole axis";
       return result;

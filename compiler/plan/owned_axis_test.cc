@@ -442,6 +442,26 @@ TEST(OwnedAxisTest, ItsOwnPlacesMayBeRead) {
   EXPECT_THAT(ownership.owned->conflicts, IsEmpty());
 }
 
+TEST(OwnedAxisTest, BuffersOfTheBodyAreOfItsClass) {
+  const std::string body = R"(
+    %x = view_load %4 [%h, :] : tensor<f32, [s1]>
+    %b = buffer : buffer<f32, [s1]>
+    buffer_store %b [:] = %x
+    %y = buffer_load %b [:] : tensor<f32, [s1]>
+    view_store %4 [%h, :] = %y
+)";
+  EXPECT_THAT(RefusalOf(body), IsEmpty());
+  EXPECT_THAT(RefusalOf(body + "    buffer_store %b [%zero] = %none\n"),
+              HasSubstr("is indexed by values"));
+  const std::string other = R"(
+    %b = buffer : buffer<f32, [1]>
+    buffer_store %b [%zero] = %none
+    %x = view_load %4 [%h, :] : tensor<f32, [s1]>
+    view_store %4 [%h, :] = %x
+)";
+  EXPECT_THAT(RefusalOf(other), HasSubstr("is not in all that is stored"));
+}
+
 TEST(OwnedAxisTest, CarriedValuesAreOfItsClass) {
   EXPECT_THAT(RefusalOf(R"(
     %start = full %none : tensor<f32, [s1]>

@@ -36,6 +36,11 @@ size_t AxisCount(const Type& type) {
   return count;
 }
 
+// Of the domain from `first` to first + min(rows, extent - first), as the type rules give it.
+Extent TileExtent(const Extent& rows, const Extent& extent, ValueId first) {
+  return Extent::Max(0, Extent::Min(rows, extent - Extent::Value(first)));
+}
+
 // Tiles of one loop.
 class Tiler {
  public:
@@ -129,8 +134,7 @@ class Tiler {
         Index(&start_, OpKind::kBinary, {result_.rows, left}, BinaryAttr{BinaryKind::kMinimum});
     const ValueId end =
         Index(&start_, OpKind::kBinary, {first, size}, BinaryAttr{BinaryKind::kAdd});
-    // As the type rules give it, end - first in steps of 1.
-    extent_ = Extent::Max(0, Extent::Min(rows, owned_.extent - Extent::Value(first)));
+    extent_ = TileExtent(rows, owned_.extent, first);
     result_.tile =
         Make(&start_, OpKind::kDomain, Type::Domain({extent_}), {first, end, one})->result;
   }
@@ -280,6 +284,10 @@ TiledLoops TileParallel(Function* function, const TileOptions& options) {
       continue;
     }
     const Extent& extent = ownership.owned->extent;
+    if (!TileExtent(Extent::Value(0), extent, 0).valid()) {
+      result.whole[loop.op] = "the extent of the axis that they leave alone is too complex";
+      continue;
+    }
     if (extent.IsConstant() && extent.constant() <= options.rows) {
       result.whole[loop.op] =
           "the axis that they leave alone has " + std::to_string(extent.constant()) + " rows";
