@@ -3,10 +3,7 @@
 // The owned axis of a `parallel` body (codegen.md 3): one that everything in the body leaves alone,
 // so that a task may be a point and a tile of that axis instead of a whole point.
 //
-// Axes of values are nodes of classes: an operation that aligns two axes joins their classes, one
-// that needs more of an axis than one place (it reduces, scans, slices or indexes it) refuses them.
-// Equal extents do not make one class: in self-attention queries and keys have one symbol, and only
-// the queries are owned. What a body takes from outside has an axis for each use.
+// Its class (axis_classes.h) is in every store, and in all that each tile would repeat.
 
 #include <map>
 #include <optional>

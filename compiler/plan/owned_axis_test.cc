@@ -282,6 +282,22 @@ TEST(OwnedAxisTest, AndAContraction) {
               HasSubstr("is contracted"));
 }
 
+TEST(OwnedAxisTest, BothSidesOfAContractionMayBeOneValue) {
+  const std::string product = R"(
+    %x = view_load %0 [%h, :, :] : tensor<f32, [s1, s2]>
+    %y = contract %x, %x reduce [(1, 1)] batch [] : tensor<f32, [s1, s1]>
+    view_store %5 [:, :] = %y
+)";
+  EXPECT_THAT(RefusalOf(product), HasSubstr("is two axes of one value"));
+  const std::string square = R"(
+    %x = view_load %5 [:, :] : tensor<f32, [s1, s1]>
+    %y = contract %x, %x reduce [(1, 0)] batch [] : tensor<f32, [s1, s1]>
+    %row = gather %y [:, %zero] : tensor<f32, [s1]>
+    view_store %4 [%h, :] = %row
+)";
+  EXPECT_THAT(RefusalOf(square), HasSubstr("is contracted"));
+}
+
 TEST(OwnedAxisTest, AnExtentThatIsUsedAsAValue) {
   EXPECT_THAT(RefusalOf(std::string(kScores) + R"(
     %sums = reduce %scores, %none axes [1] combine add : tensor<f32, [s1]>

@@ -25,7 +25,7 @@ struct TileOptions {
 };
 
 struct ParallelTiles {
-  int64_t most = 0;  // rows of a tile where tiles do not meet
+  int64_t most = 0;           // rows of a tile where tiles do not meet
   ValueId rows = kNoValue;    // at most so many in a tile
   ValueId tiles = kNoValue;   // the domain of first rows
   ValueId tile = kNoValue;    // the domain of a task's rows, which lie inside the axis

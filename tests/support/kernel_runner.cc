@@ -41,7 +41,8 @@ Way TileWay(int vector_bits) {
   way.name = "tile interpreter, " + std::to_string(vector_bits) + " bits";
   way.lowering.vector_bits = vector_bits;
   way.lowering.vector_registers = vector_bits == 512 ? 32 : 16;
-  // Regions in few and in many slices, tiles of few rows; at 512 bits and in optimised code as the lowering chooses.
+  // Regions in few and in many slices, tiles of few rows; at 512 bits and in optimised code as the
+  // lowering chooses.
   way.lowering.region_slice = vector_bits == 512 ? 0 : 2 + vector_bits / 32;
   way.lowering.owned_rows = vector_bits == 512 ? 0 : 1 + vector_bits / 64;
   return way;
