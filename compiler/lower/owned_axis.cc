@@ -27,7 +27,9 @@ std::optional<DomainAxis> Lowerer::TileDomain(const Op& op) {
   axis.begin = Scalar(op.operands[0]);
   axis.step = Scalar(op.operands[2]);
   if (op.result == tiles.tile) {
-    axis.extent = BoundExtent(extent, ExtentId(extent), Scalar(tiles.rows));
+    // Without the maximum of its type, which no tile needs: a launcher's programs are short.
+    axis.extent =
+        OnUnits() ? BoundExtent(extent, Scalar(tiles.size), Scalar(tiles.rows)) : ExtentId(extent);
   } else {
     // As its type says, in words that a launcher can bound.
     const Id most = b().Index(tiles.most), one = b().Index(1);

@@ -132,6 +132,7 @@ class Tiler {
         Index(&start_, OpKind::kBinary, {count, first}, BinaryAttr{BinaryKind::kSub});
     const ValueId size =
         Index(&start_, OpKind::kBinary, {result_.rows, left}, BinaryAttr{BinaryKind::kMinimum});
+    result_.size = size;
     const ValueId end =
         Index(&start_, OpKind::kBinary, {first, size}, BinaryAttr{BinaryKind::kAdd});
     extent_ = TileExtent(rows, owned_.extent, first);

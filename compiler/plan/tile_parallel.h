@@ -19,9 +19,8 @@
 namespace intent::plan {
 
 struct TileOptions {
-  bool contractions =
-      false;  // in bodies that contract, too; else only where regions are folded or scanned
-  int64_t rows = 128;  // of a tile
+  bool contractions = false;  // bodies that contract, too, beside those that fold or scan regions
+  int64_t rows = 128;         // of a tile
 };
 
 struct ParallelTiles {
@@ -29,6 +28,7 @@ struct ParallelTiles {
   ValueId rows = kNoValue;    // at most so many in a tile
   ValueId tiles = kNoValue;   // the domain of first rows
   ValueId tile = kNoValue;    // the domain of a task's rows, which lie inside the axis
+  ValueId size = kNoValue;    // their number
   const Op* store = nullptr;  // an operation that stores along the axis, and which axis there
   int64_t store_axis = 0;
   // A constant, false by its text, that stands for "tiles of a point may meet": views of the call
