@@ -1,7 +1,7 @@
 #include "compiler/plan/tile_parallel.h"
 
 #include <algorithm>
-#include <iterator>
+#include <map>
 
 namespace intent::plan {
 namespace {
