@@ -298,8 +298,8 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
     b().For(begin, end, block, {}, [&](const std::vector<Id>& arguments) {
       b().Poll();
       const Id next = b().Add(arguments[0], block);
-      in_part_&& b().IsIndex(block, 1) ? run_rows({arguments[0], next, true})
-                                       : run_rows({arguments[0], b().Min(next, end)});
+      const bool one = in_part_ && b().IsIndex(block, 1);
+      run_rows({arguments[0], one ? next : b().Min(next, end), one});
       return std::vector<Id>{};
     });
   };

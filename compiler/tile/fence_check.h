@@ -6,10 +6,9 @@
 //
 //   inside a task    a thread reads what another wrote, or overwrites what another wrote or read,
 //                    without a fence between; a release, or what follows an acquire, without one;
-//   between tasks    one writes what another accesses, atomics apart, and so do tasks of a task. Of
-//   a
-//                    `contract` every element and every store is a task: some threads compute
-//                    elements while others store sums;
+//   between tasks    one writes what another accesses, atomics apart, and likewise between tasks of
+//                    a task. Of a `contract` every element and every store is a task: some threads
+//                    compute elements while others store sums;
 //   outside          two threads write the same element in one operation. All else there the
 //                    emitter separates by barriers of the grid (compiler/cuda/phases.cc).
 //
@@ -18,9 +17,8 @@
 // Only what a run touches is checked. A unit of one thread has no races. Beside `fence`, these
 // synchronise because the emitter makes them: the end of a loop's iteration whose bodies allocate,
 // in units of a block the operations that pass values through shared memory, and both ends of an
-// operation with tasks. Where the emitter
-// fences on account of where it placed a static slot, the checker does not: a program is right
-// wherever slots lie.
+// operation with tasks. Where the emitter fences on account of where it placed a static slot, the
+// checker does not: a program is right wherever slots lie.
 
 #include <cstdint>
 #include <map>

@@ -8,13 +8,11 @@
 // sums. The kernel walks over tiles and batches; every thread of the block calls contract_tile with
 // the same arguments. Extents may be anything from 0 on; without members every sum is zero.
 //
-//   Config   TensorCores, WarpgroupCores, DoubleCores or ScalarCores below: the instructions and
-//   the
-//            tile. A block has Config::kThreads threads and Config::kSharedBytes of shared memory,
+//   Config   TensorCores, WarpgroupCores, DoubleCores or ScalarCores below: instructions and tile.
+//            A block has Config::kThreads threads and Config::kSharedBytes of shared memory,
 //            aligned to 1024.
-//   A, B     Direct, Computed or Widened (contract_operand.cuh); rows of the result are the own
-//   axis
-//            of the left side, columns that of the right side.
+//   A, B     Direct, Computed or Widened (contract_operand.cuh); rows of the result are the left
+//            side's own axis, columns the right side's.
 //   Store    takes the result:
 //              static constexpr int kWidth                        1, 2, 4 or 8 columns at a time
 //              template <int n> void put(i64 row, i64 column, int valid, const Acc (&sums)[n])
