@@ -114,7 +114,7 @@ def measure(compiler, nvrtc, kernel, arch, level, rounds):
 
     import intent
     from intent import compiling
-    from intent.artifact import Generated
+    from intent.generated import Generated
 
     options = intent.CompileOptions(opt_level=level, keep_source=True)
     made = compiling.prepare(Generated, kernel, intent.CudaTarget(arch), {}, options).at(compiler).compiled()

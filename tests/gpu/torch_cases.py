@@ -103,7 +103,7 @@ class OnTensors:
         return getattr(self.artifact, name)
 
     def run(self, *args):
-        from intent.artifact import complete, results
+        from intent.arguments import complete, results
 
         parameters = self.artifact.parameters
         full = complete(parameters, args)

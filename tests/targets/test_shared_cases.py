@@ -11,7 +11,7 @@ import pytest
 import qemu
 
 import intent
-from intent import artifact as artifacts
+from intent import arguments
 from intent import marshal
 from intent.numbers import numpy_dtype
 
@@ -48,11 +48,11 @@ class EmulatedKernel:
         self._library.write_bytes(artifact.payload("shared_object"))
 
     def run(self, *args):
-        full = artifacts.complete(self._parameters, args)
+        full = arguments.complete(self._parameters, args)
         call = marshal.lay_out(self._parameters, full)
         sizes = [numpy_dtype(p.dtype).itemsize for p in self._parameters if p.kind == "view"]
         marshal.copy_back(call, qemu.run(self._runner, self._library, call, sizes))
-        return artifacts.results(self._parameters, full)
+        return arguments.results(self._parameters, full)
 
 
 class Cases:

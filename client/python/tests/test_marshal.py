@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from intent import marshal
-from intent.artifact import complete
+from intent.arguments import complete
 from intent.frontend.signature import Parameter
 from intent.numbers import Misfit, scalar_bits
 

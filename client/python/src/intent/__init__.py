@@ -35,7 +35,7 @@ __version__ = "0.1.0"
 _LATER = {
     "Artifact": "artifact",
     "Compiler": "client",
-    "Generated": "artifact",
+    "Generated": "generated",
     "compile": "compiling",
     "compile_async": "compiling",
     "compile_many": "many",
@@ -46,10 +46,11 @@ _LATER = {
 }
 
 if TYPE_CHECKING:
-    from .artifact import Artifact, Generated
+    from .artifact import Artifact
     from .client import Compiler
     from .compiling import compile, compile_async, generate, lower
     from .container import load
+    from .generated import Generated
     from .interpreting import interpret
     from .many import compile_many
 else:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from . import asynchronous, frontend
-from .artifact import Artifact, Generated
+from .artifact import Artifact
 from .errors import CompileError, Diagnostic
 from .frontend.signature import check_binding
 from .frontend.tracer import unbound
+from .generated import Generated
 from .kernel import Kernel, Specialized, bound
 from .options import CompileOptions, CpuTarget, ResourceBudget
 

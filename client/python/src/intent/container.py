@@ -21,9 +21,10 @@ import tempfile
 from pathlib import Path
 
 from . import dtypes
-from .artifact import Artifact, Generated, _Made
+from .artifact import Artifact
 from .errors import Diagnostic, LoadError, Note
 from .frontend.signature import Parameter
+from .generated import Generated, Made
 
 MAGIC = b"INTENT ARTIFACT\n"
 VERSION = 1
@@ -191,7 +192,7 @@ def _restore(sections, compiler, exact):
         raise LoadError("the payloads of the file are not those of its artifact")
     if len(reply.id) != _DIGEST:
         raise LoadError("the artifact of the file has no id")
-    made = _Made(reply, payloads, stored=True)
+    made = Made(reply, payloads, stored=True)
     if request.target != made.manifest.target:
         raise LoadError("the target of the file's request is not that of its artifact")
     facts = _Facts(json.loads(sections["facts"].decode()))

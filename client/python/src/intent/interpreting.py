@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _core as core
 from . import marshal
-from .artifact import complete, results
+from .arguments import complete, results
 from .compiling import lower
 from .errors import CompileError
 from .kernel import bound
