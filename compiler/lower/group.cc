@@ -310,7 +310,8 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
   }
   const bool has_memory =
       !staged.empty() || std::any_of(stages.begin(), stages.end(), [](const RowStage& stage) {
-        return stage.row_local != nullptr;
+        return stage.row_local != nullptr ||
+               (stage.reduction && !stage.reduction->combine.elementwise);
       });
   if (HasParts() && !has_memory) {
     InParts(rows, block, [&](Id begin, Id end) { run({begin, end}); });

@@ -155,7 +155,7 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
   }
   std::vector<Id> work(others.begin() + 1, others.end());
   work.push_back(extents[axis]);
-  InParallel(others[0], Product(work), stage, 1, /*divisible=*/true);
+  InParallel(others[0], Product(work), stage, 1, /*divisible=*/combine.elementwise);
   return results;
 }
 
