@@ -18,18 +18,26 @@ std::optional<int64_t> Lowerer::MostOf(Id id) const {
   if (const ScalarValue* constant = builder_->ConstantOf(id)) return numerics::AsIndex(*constant);
   const tile::Op* op = program_->definition(id);
   if (op == nullptr) return std::nullopt;
-  const auto of = [&](size_t operand) { return MostOf(op->operands[operand]); };
+  // Once for each: an author's chain may use every value twice.
+  if (const auto known = most_.find(id); known != most_.end()) return known->second;
+  const std::optional<int64_t> most = MostOfDefinition(*op);
+  most_[id] = most;
+  return most;
+}
+
+std::optional<int64_t> Lowerer::MostOfDefinition(const tile::Op& op) const {
+  const auto of = [&](size_t operand) { return MostOf(op.operands[operand]); };
   const auto greater = [](std::optional<int64_t> a, std::optional<int64_t> b) {
     return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
   };
-  switch (op->kind) {
+  switch (op.kind) {
     case tile::OpKind::kBounded:
       return of(1);
     case tile::OpKind::kSelect:
       return greater(of(1), of(2));
     case tile::OpKind::kBinary: {
-      if (op->binary == BinaryKind::kMaximum) return greater(of(0), of(1));
-      if (op->binary != BinaryKind::kMinimum) return std::nullopt;
+      if (op.binary == BinaryKind::kMaximum) return greater(of(0), of(1));
+      if (op.binary != BinaryKind::kMinimum) return std::nullopt;
       const std::optional<int64_t> a = of(0), b = of(1);
       return a && b ? std::min(*a, *b) : a ? a : b;
     }

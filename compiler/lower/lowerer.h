@@ -95,6 +95,8 @@ class Lowerer {
   bool IsBounded(const Extent& extent) const;
   // What an index never exceeds, as far as its definition tells without a call's arguments.
   std::optional<int64_t> MostOf(Id id) const;
+  std::optional<int64_t> MostOfDefinition(const tile::Op& op) const;
+  mutable std::unordered_map<Id, std::optional<int64_t>> most_;  // that are known
   struct BoundedExtent {
     Extent extent;
     ValueId value = kNoValue;       // that stands for it, beyond those of the function

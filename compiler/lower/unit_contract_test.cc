@@ -291,5 +291,34 @@ TEST(UnitContractTest, FewRowsAreReducedForTheyLeaveATileEmpty) {
   EXPECT_THAT(rows("5"), HasSubstr("contract("));
 }
 
+// Every link uses the one before twice.
+TEST(UnitContractTest, ALongChainOfBoundsIsFollowedOnce) {
+  std::string kernel =
+      "kernel (%0: view<in, f32, [s1, s0, s2]>, %1: view<out, f32, [s1, s0, s0]>, "
+      "%2: view<out, f32, [s1]>, %3: index) {\n"
+      "  %zero = constant 0 : index\n  %one = constant 1 : index\n"
+      "  %n = dim %0 axis 0 : index\n  %all = domain %zero, %n, %one : domain<[s1]>\n"
+      "  %a0 = binary minimum %3, %n : index\n";
+  constexpr int kLinks = 64;
+  for (int i = 0; i < kLinks; ++i) {
+    const std::string a = "%a" + std::to_string(i), m = "%m" + std::to_string(i);
+    kernel += "  " + m + " = binary mul " + a + ", %n : index\n  %p" + std::to_string(i) +
+              " = binary minimum " + a + ", " + m + " : index\n  %a" + std::to_string(i + 1) +
+              " = binary maximum " + a + ", %p" + std::to_string(i) + " : index\n";
+  }
+  kernel += "  %above = compare gt %3, %n : bool\n  %last = select %above, %a" +
+            std::to_string(kLinks) + ", %n : index\n";
+  const std::string row = "[max(0, %last)]";
+  kernel += "  %few = domain %zero, %last, %one : domain<" + row + ">\n" +
+            "  parallel %i = %all {\n    %x = view_load %0 [%i, :, :] : tensor<f32, [s0, s2]>\n"
+            "    %c = contract %x, %x reduce [(1, 1)] : tensor<f32, [s0, s0]>\n"
+            "    view_store %1 [%i, :, :] = %c\n    %k = indices %few : tensor<index, " +
+            row + ">\n    %l = cast %k : tensor<i32, " + row +
+            ">\n    %b = buffer %l : buffer<i32, " + row +
+            ">\n    %g = buffer_load %b [0] : i32\n    %h = cast %g : f32\n"
+            "    view_store %2 [%i] = %h\n    yield\n  }\n  return\n}\n";
+  EXPECT_NE(Lower(kernel), nullptr);
+}
+
 }  // namespace
 }  // namespace intent::lower
