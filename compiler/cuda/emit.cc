@@ -53,6 +53,12 @@ std::string Emitter::Kernel() {
                                   held ? absl::StrCat(", ", kHeldBlocks) : "", ") ", entry_,
                                   "(const __grid_constant__ Arguments args) {\n",
                                   "  bool failed = false;  // a guard of this thread\n");
+  // All see it in time, for a barrier comes before the first part; it is never taken back.
+  if (parts_fail_) {
+    text +=
+        "  __shared__ bool part_failed;\n"
+        "  if (threadIdx.x == 0) part_failed = false;\n";
+  }
   if (warp_exchange_ > 0) {
     exchange_bytes_ =
         std::max(exchange_bytes_, warp_exchange_ * (kBlockThreads / tile::kWarpThreads));
@@ -298,11 +304,20 @@ void Emitter::EmitInnerParallel(const Op& op) {
   Rematerialize(body);
   EmitBlock(body);
   Close();
-  if (text_.find("goto " + label + ";", in_part) != std::string::npos) Line(label + ":;");
+  const bool may_fail = text_.find("goto " + label + ";", in_part) != std::string::npos;
+  if (may_fail) {
+    Line(label + ":;");
+    Line("if (failed) part_failed = true;");
+  }
   Close();
   Line(absl::StrCat("unit_fence<", kBlockThreads, ">();"));
-  Close();
   unit_ = outer;
+  if (may_fail) {
+    // The rest of the task would read what was not written.
+    parts_fail_ = true;
+    Line(absl::StrCat("if (part_failed) ", unit_.leave));
+  }
+  Close();
   fenced_ = true;
 }
 

@@ -307,6 +307,19 @@ TEST(EmitCuda, ATasksBlockMultipliesAndItsWarpsTakeRows) {
   EXPECT_THAT(small.text, Not(HasSubstr("contract_"))) << "most of a tile would be empty";
 }
 
+TEST(EmitCuda, ATaskEndsWithItsPartsFailure) {
+  const std::string found =
+      "    %at = full %n : tensor<index, [s1]>\n"
+      "    %w = gather %v [:, %at] : tensor<bf16, [s0, s1]>\n"
+      "    %b = buffer %w : buffer<bf16, [s0, s1]>\n"
+      "    %x = buffer_load %b [:, :] : tensor<bf16, [s0, s1]>\n";
+  const CudaSource source = ExpectCompiles(ProductOfPoints("s0", found));
+  EXPECT_THAT(source.text, HasSubstr("if (failed) part_failed = true;"));
+  EXPECT_THAT(source.text, HasSubstr("if (part_failed) goto next_"));
+  const std::string same = "    %x = reshape %v : tensor<bf16, [s0, s1]>\n";
+  EXPECT_THAT(ExpectCompiles(ProductOfPoints("s0", same)).text, Not(HasSubstr("part_failed")));
+}
+
 TEST(EmitCuda, WhatLiesInSharedMemoryIsNoDirectOperand) {
   const auto buffered = [](const std::string& rows, const std::string& columns) {
     const std::string shape = "bf16, [" + rows + ", " + columns + "]>\n";

@@ -176,7 +176,8 @@ class Emitter {
   int warp_exchange_ = 0;   // of a warp
   int contract_bytes_ = 0;  // of shared memory, for matrix products
   bool products_in_tasks_ = false;
-  int64_t slots_ = 0;  // of the program
+  bool parts_fail_ = false;  // at a guard
+  int64_t slots_ = 0;        // of the program
   int64_t ops_ = 0;
   tile::Places atomics_;  // what atomics of the program touch
   bool takes_block_scratch_ = false;
