@@ -430,7 +430,9 @@ std::vector<SpecialLowering> SpecialLowerings(const Module& module,
   bool has_rows = false, has_products = false;
   ForEachOp(module.kernel_function().body, [&](const intent::Op& op) {
     has_rows |= op.kind == intent::OpKind::kReduce || op.kind == intent::OpKind::kScan;
-    has_products |= op.kind == intent::OpKind::kContract;
+    has_products |= op.kind == intent::OpKind::kContract ||
+                    op.kind == intent::OpKind::kScaledContract ||
+                    op.kind == intent::OpKind::kSparseContract;
   });
   if (!has_rows || has_products || OperationsOf(module) > kWideProgram) return {};
   std::vector<SpecialLowering> special;
