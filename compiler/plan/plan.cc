@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "compiler/plan/arithmetic.h"
 #include "compiler/plan/cost.h"
@@ -81,7 +82,9 @@ class Planner {
         for (ValueId operand : op->operands) uses_[operand].push_back({op});
         function_.type(op->result).ForEachExtent([&](const Extent& extent) {
           extent.ForEachLeaf([&](AtomKind kind, uint32_t value) {
-            if (kind == AtomKind::kValue) uses_[value].push_back({op});
+            if (kind != AtomKind::kValue) return;
+            uses_[value].push_back({op});
+            if (ReadsWindow(*op)) windowed_.insert(value);
           });
         });
         for (const auto& region : op->regions) stack.push_back({region.get(), op});
@@ -92,6 +95,30 @@ class Planner {
   // Products, and what is taken out of them, are other names of their members.
   bool CanBeMemory(const Op& op) const {
     return op.kind != OpKind::kExtract && function_.type(op.result).IsTensor();
+  }
+
+  // What it reads is as long as data say, and no longer than its source.
+  static bool ReadsWindow(const Op& op) {
+    if (op.kind != OpKind::kViewLoad && op.kind != OpKind::kBufferLoad &&
+        op.kind != OpKind::kGather) {
+      return false;
+    }
+    const std::vector<IndexTerm>& terms = op.attr<IndexAttr>().terms;
+    return std::any_of(terms.begin(), terms.end(), [](const IndexTerm& term) {
+      return term.kind == IndexTermKind::kSlice || term.kind == IndexTermKind::kRegion;
+    });
+  }
+
+  // Memory for it may have no bound before the launch.
+  bool LacksBound(ValueId value) const {
+    bool lacks = false;
+    function_.type(value).ForEachExtent([&](const Extent& extent) {
+      extent.ForEachLeaf([&](AtomKind kind, uint32_t leaf) {
+        lacks |= kind == AtomKind::kValue && function_.value(leaf).op != nullptr &&
+                 !windowed_.contains(leaf);
+      });
+    });
+    return lacks;
   }
 
   // Size and cost of the lazy expression under each value, were nothing shared.
@@ -167,7 +194,8 @@ class Planner {
             std::any_of(mine.begin(), mine.end(), [](const Op* root) { return IsRegionOp(*root); });
         const bool again = options_.recompute && !gathered && !sliced && !IsSpread(op->result);
         const bool shared = (mine.size() > 1 && !again) || gathered || sliced;
-        if (contracted && options_.recompute && cost->second.expensive && !in_loop) {
+        if (contracted && options_.recompute && cost->second.expensive && !in_loop &&
+            !LacksBound(op->result)) {
           plan_->materialize[op->result] = MemoryReason::kContracted;
           continue;
         }
@@ -443,6 +471,7 @@ class Planner {
   std::unordered_map<const Op*, Place> place_;
   std::unordered_map<ValueId, const Block*> home_;
   std::unordered_map<ValueId, std::vector<Use>> uses_;
+  std::set<ValueId> windowed_;  // in the extents of windows that are read
   std::unordered_map<ValueId, Cost> cost_;
   std::unordered_map<ValueId, std::optional<int>> row_axis_;
 };
