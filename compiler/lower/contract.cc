@@ -99,7 +99,8 @@ void Lowerer::Contract(const Op& op, const Binding& lhs, const Binding& rhs,
   reduction.identity = [this, acc](const std::vector<Coord>&, const Context&) {
     return std::vector<Id>{ZeroOf(acc)};
   };
-  Report(op, "as a reduction of products, " + std::to_string(reduction.lanes) + " lanes" + Tasks());
+  Report(op, "as a reduction of products, " + std::to_string(reduction.lanes) + " lanes" +
+                 Tasks(!reduction.retained.empty()));
   RunReduction(reduction, {output}, {});
 }
 

@@ -263,9 +263,16 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
           b().Add(work, Product({stage.target->extents.begin() + 1, stage.target->extents.end()}));
     }
   }
+  const bool allocates =
+      !staged.empty() || std::any_of(stages.begin(), stages.end(), [](const RowStage& stage) {
+        return stage.row_local != nullptr ||
+               (stage.reduction && !stage.reduction->combine.elementwise);
+      });
+  const bool in_parts = HasParts() && !allocates;
   Report(*block_->ops[stages[0].position],
-         (points ? "blocks of " + std::to_string(kPointBlock) + " rows" : "rows one by one") +
-             Tasks());
+         (points ? "blocks of " + std::to_string(HasParts() ? kPartBlock : kPointBlock) + " rows"
+                 : "rows one by one") +
+             Tasks(!allocates));
   single_rows_ = !points;
   const auto run_rows = [&](const Window& rows_here) {
     std::vector<Tensor> originals;
@@ -308,12 +315,7 @@ void Lowerer::RunGroup(const plan::RowGroup& group, std::vector<RowStage>& stage
     single_rows_ = false;
     return;
   }
-  const bool has_memory =
-      !staged.empty() || std::any_of(stages.begin(), stages.end(), [](const RowStage& stage) {
-        return stage.row_local != nullptr ||
-               (stage.reduction && !stage.reduction->combine.elementwise);
-      });
-  if (HasParts() && !has_memory) {
+  if (in_parts) {
     InParts(rows, block, [&](Id begin, Id end) { run({begin, end}); });
     single_rows_ = false;
     return;

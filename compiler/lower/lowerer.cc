@@ -123,8 +123,8 @@ void Lowerer::Report(const Op& op, ReportTopic topic, const std::string& text) {
   report_.push_back({topic, op.ordinal, plan::Label(op) + ": " + text});
 }
 
-std::string Lowerer::Tasks() const {
-  if (HasParts()) return ", split among the warps of its task";
+std::string Lowerer::Tasks(bool divisible) const {
+  if (divisible && HasParts()) return ", split among the warps of its task";
   if (in_parallel_) return ", on one thread: it is inside a task";
   return options_.parallel ? ", split among tasks" : ", on one thread: parallel is off";
 }

@@ -66,8 +66,8 @@ class Lowerer {
   Id Scalar(ValueId value);  // the tile value of a scalar (or of a rank-0 tensor's element)
   void Report(const Op& op, const std::string& text) { Report(op, ReportTopic::kLoops, text); }
   void Report(const Op& op, ReportTopic topic, const std::string& text);
-  // ", split among tasks", or why not.
-  std::string Tasks() const;
+  // ", split among tasks", or why not. `divisible`: as InParallel says.
+  std::string Tasks(bool divisible = false) const;
   TensorPtr NewLazy(const Op& op, std::vector<Binding> operands);
   TensorPtr NewStrided(DType dtype, std::vector<Id> extents, Id base, std::vector<Id> strides,
                        MemoryOrigin origin);

@@ -429,7 +429,7 @@ void Lowerer::LowerStore(const Op& op, const IndexAttr& attr) {
     PrepareStage(value, *target);
     const int32_t lanes =
         StoreStage(value, target->extents, target->base, target->strides, {}, true, target->origin);
-    Report(op, "one loop nest, " + std::to_string(lanes) + " lanes" + Tasks());
+    Report(op, "one loop nest, " + std::to_string(lanes) + " lanes" + Tasks(/*divisible=*/true));
     return;
   }
   // Through index tensors.

@@ -356,7 +356,7 @@ Lowerer::Leaves Lowerer::ReduceLeaves(const Op& op, const Leaves& leaves,
                  (!elementwise               ? ", members combined as a tree"
                   : reduction.combine.rounds ? ", blocks folded as a tree"
                                              : "") +
-                 Tasks());
+                 Tasks(elementwise && !reduction.retained.empty()));
   Leaves results;
   if (reduction.retained.empty()) {
     for (Id result : elementwise ? ReduceRow(reduction, {}) : ReduceMembers(reduction, {}))

@@ -148,7 +148,8 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
     Fence();
   };
   Report(op, std::to_string(width) + (along ? " lanes along prefixes" : " lanes across prefixes") +
-                 (layered ? ", in layers" : "") + (others.empty() ? "" : Tasks()));
+                 (layered ? ", in layers" : "") +
+                 (others.empty() ? "" : Tasks(combine.elementwise)));
   if (others.empty()) {
     along ? Alone([&] { stage({}); }) : stage({});
     return results;

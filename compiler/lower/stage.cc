@@ -343,7 +343,7 @@ void Lowerer::Materialize(const TensorPtr& tensor, const Window& window) {
   const int32_t lanes = StoreStage(Binding::OfTensor(source), tensor->extents, dense->base,
                                    dense->strides, window, true);
   if (tensor->op != nullptr && window.low == kNoId) {
-    Report(*tensor->op, std::to_string(lanes) + " lanes" + Tasks());
+    Report(*tensor->op, std::to_string(lanes) + " lanes" + Tasks(/*divisible=*/true));
   }
   dense->serial = tensor->serial;
   *tensor = *dense;

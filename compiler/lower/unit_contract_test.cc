@@ -291,6 +291,30 @@ TEST(UnitContractTest, FewRowsAreReducedForTheyLeaveATileEmpty) {
   EXPECT_THAT(rows("5"), HasSubstr("contract("));
 }
 
+TEST(UnitContractTest, TheReportSaysWhatWarpsOfATaskShare) {
+  const ParsedModule parsed = ParseModule(
+      "kernel (%0: view<in, f32, [s1, s0, s2]>, %1: view<out, f32, [s1, s0, s0]>, "
+      "%2: view<inout, f32, [s1, s2]>) {\n"
+      "  %zero = constant 0 : index\n  %one = constant 1 : index\n"
+      "  %n = dim %0 axis 0 : index\n  %m = dim %0 axis 2 : index\n"
+      "  %all = domain %zero, %n, %one : domain<[s1]>\n"
+      "  %columns = domain %zero, %m, %one : domain<[s2]>\n"
+      "  parallel %i = %all {\n    %x = view_load %0 [%i, :, :] : tensor<f32, [s0, s2]>\n"
+      "    %c = contract %x, %x reduce [(1, 1)] : tensor<f32, [s0, s0]>\n"
+      "    view_store %1 [%i, :, :] = %c\n    parallel %j = %columns {\n"
+      "      %y = view_load %2 [%i, %j] : f32\n      %z = binary add %y, %y : f32\n"
+      "      view_store %2 [%i, %j] = %z\n      yield\n    }\n"
+      "    %w = view_load %2 [%i, :] : tensor<f32, [s2]>\n"
+      "    %v = binary add %w, %w : tensor<f32, [s2]>\n    view_store %2 [%i, :] = %v\n"
+      "    yield\n  }\n  return\n}\n");
+  ASSERT_TRUE(parsed.ok()) << ToString(parsed.diagnostics[0]);
+  std::string report;
+  for (const ReportLine& line : LowerToTiles(*parsed.module, Units()).report)
+    report += line.text + "\n";
+  EXPECT_THAT(report, HasSubstr("lanes, split among the warps of its task"));
+  EXPECT_THAT(report, HasSubstr("points in order, on one thread: it is inside a task"));
+}
+
 // Every link uses the one before twice.
 TEST(UnitContractTest, ALongChainOfBoundsIsFollowedOnce) {
   std::string kernel =
