@@ -125,6 +125,7 @@ void Lowerer::Report(const Op& op, ReportTopic topic, const std::string& text) {
 
 std::string Lowerer::Tasks(bool divisible) const {
   if (divisible && HasParts()) return ", split among the warps of its task";
+  if (in_parallel_ && OnUnits()) return ", by the threads of its task";
   if (in_parallel_) return ", on one thread: it is inside a task";
   return options_.parallel ? ", split among tasks" : ", on one thread: parallel is off";
 }

@@ -312,7 +312,7 @@ TEST(UnitContractTest, TheReportSaysWhatWarpsOfATaskShare) {
   for (const ReportLine& line : LowerToTiles(*parsed.module, Units()).report)
     report += line.text + "\n";
   EXPECT_THAT(report, HasSubstr("lanes, split among the warps of its task"));
-  EXPECT_THAT(report, HasSubstr("points in order, on one thread: it is inside a task"));
+  EXPECT_THAT(report, HasSubstr("points in order, by the threads of its task"));
 }
 
 // Every link uses the one before twice.
