@@ -156,7 +156,9 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
   }
   std::vector<Id> work(others.begin() + 1, others.end());
   work.push_back(extents[axis]);
-  InParallel(others[0], Product(work), stage, 1, /*divisible=*/combine.elementwise);
+  const bool lanes_of_task = across && others.size() == 1;
+  InParallel(others[0], Product(work), stage, lanes_of_task ? lanes : 1,
+             /*divisible=*/combine.elementwise);
   return results;
 }
 
