@@ -9,7 +9,9 @@
 namespace intent::lower {
 namespace {
 
-constexpr int64_t kLevel = 64;  // members of a block, and blocks of a superblock
+constexpr int64_t kLevel = 64;   // members of a block, and blocks of a superblock
+constexpr int kAhead = 4;        // members that a unit's lanes across prefixes read at once
+constexpr size_t kAheadOf = 16;  // tensors in an expression that is written down so often
 
 }  // namespace
 
@@ -87,16 +89,23 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
                     retained, identity);
       return;
     }
-    // One member: its prefix is `before` (exclusive) or `before` with it (inclusive).
-    const auto step = [&](Id position, const std::vector<Id>& before,
-                          const std::vector<Id>& local) {
+    const auto go_to = [&](Id position) {
       coords[axis] =
           CoordOf(reverse ? b().Sub(b().Sub(extents[axis], b().Index(1)), position) : position);
+    };
+    const auto member_at = [&](Id position) {
+      go_to(position);
       std::vector<Id> element;
       for (const Binding& leaf : leaves) {
         const Id member = Eval(leaf, coords, context);
         element.push_back(combine.kind == CombineKind::kAdd ? b().RoundedProduct(member) : member);
       }
+      return element;
+    };
+    // One member: its prefix is `before` (exclusive) or `before` with it (inclusive).
+    const auto step = [&](Id position, const std::vector<Id>& element,
+                          const std::vector<Id>& before, const std::vector<Id>& local) {
+      go_to(position);
       std::vector<Id> next = CombineLeaves(combine, local, element);
       for (Id& id : next) id = b().Splat(id, context.lanes);
       const std::vector<Id>& own = inclusive ? next : local;
@@ -111,11 +120,31 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
       }
       return next;
     };
-    const Id zero = b().Index(0), one = b().Index(1);
-    if (!layered) {
-      b().For(zero, extents[axis], one, identity, [&](const std::vector<Id>& carried) {
-        return step(carried[0], {}, {carried.begin() + 1, carried.end()});
+    // `count` members are read before the first of their prefixes is stored, in memory that nothing
+    // reads yet.
+    const auto groups = [&](Id low, Id high, int count, const std::vector<Id>& before,
+                            const std::vector<Id>& start) {
+      return b().For(low, high, b().Index(count), start, [&](const std::vector<Id>& carried) {
+        std::vector<Id> positions, local(carried.begin() + 1, carried.end());
+        std::vector<std::vector<Id>> members;
+        for (int i = 0; i < count; ++i) {
+          positions.push_back(b().Add(carried[0], b().Index(i)));
+          members.push_back(member_at(positions.back()));
+        }
+        for (int i = 0; i < count; ++i) local = step(positions[i], members[i], before, local);
+        return local;
       });
+    };
+    const auto members = [&](Id low, Id high, const std::vector<Id>& before) {
+      if (!OnUnits() || lanes == 1 || all.size() > kAheadOf)
+        return groups(low, high, 1, before, identity);
+      const Id rest = b().Mod(b().Sub(high, low), b().Index(kAhead));
+      const Id middle = b().Sub(high, rest);
+      return groups(middle, high, 1, before, groups(low, middle, kAhead, before, identity));
+    };
+    const Id zero = b().Index(0);
+    if (!layered) {
+      members(zero, extents[axis], {});
       return;
     }
     const Id block = b().Index(kLevel), super = b().Index(kLevel * kLevel);
@@ -131,12 +160,8 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
           b().For(outer[0], super_end, block, identity, [&](const std::vector<Id>& inner) {
             const std::vector<Id> mid(inner.begin() + 1, inner.end());
             const std::vector<Id> before = fold(top, mid);
-            const std::vector<Id> sum =
-                b().For(inner[0], b().Min(b().Add(inner[0], block), super_end), one, identity,
-                        [&](const std::vector<Id>& carried) {
-                          return step(carried[0], before, {carried.begin() + 1, carried.end()});
-                        });
-            return fold(mid, sum);
+            const Id end = b().Min(b().Add(inner[0], block), super_end);
+            return fold(mid, members(inner[0], end, before));
           });
       return fold(top, middle);
     });
