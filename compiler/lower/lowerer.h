@@ -189,15 +189,18 @@ class Lowerer {
   // --- stage.cc: loops.
   // Runs `body` for the points of an iteration space, with `lanes` points at once along
   // `vector_axis` (-1: none). Where all of `watch` are 1 and whole vectors fit, a variant without
-  // masks runs.
+  // masks runs. On units that takes `vectors` at once: more than one where bodies have no loops.
+  static constexpr int32_t kUnitVectors = 2;
   using PointBody = std::function<void(const std::vector<Coord>& coords, const Context& context)>;
   void ForEachPoint(const std::vector<Id>& extents, int vector_axis, int32_t lanes,
-                    const std::vector<Id>& watch, const Window& window, const PointBody& body);
+                    const std::vector<Id>& watch, const Window& window, const PointBody& body,
+                    int32_t vectors = kUnitVectors);
   // Masked lanes reach from low to high, whatever the call.
   bool IsOneTile(Id low, Id high, int32_t lanes) const;
   bool IsMaskedThroughout(Id unit) const;
   void VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vector<Id>& watch,
-                  const std::function<void(const Coord&, const Context&)>& body);
+                  const std::function<void(const Coord&, const Context&)>& body,
+                  int32_t vectors = kUnitVectors);
   Id UnitCondition(const std::vector<Id>& watch);
   Id TailMask(Id at, Id high, int32_t lanes);
   // What is left to do when the elements of several neighbouring vectors have been computed: on
@@ -314,6 +317,12 @@ class Lowerer {
   };
   void RunReduction(const Reduction& reduction, const std::vector<TensorPtr>& outputs,
                     const Window& window);
+  void ReduceWhole(const Reduction& reduction, const std::vector<TensorPtr>& outputs,
+                   const Window& window);
+  // --- unit_columns.cc. False: there is nothing to cut. `whole` reduces what it is given into the
+  // outputs.
+  bool ReduceInChunks(const Reduction& reduction,
+                      const std::function<void(const Reduction&)>& whole);
   std::vector<Id> ReduceRow(const Reduction& reduction, const std::vector<Coord>& retained);
   std::vector<Id> ReduceColumn(const Reduction& reduction, const std::vector<Coord>& retained,
                                const Context& context);

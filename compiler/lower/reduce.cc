@@ -229,6 +229,14 @@ std::vector<Id> Lowerer::ReduceColumn(const Reduction& reduction,
 
 void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorPtr>& outputs,
                            const Window& window) {
+  const bool columns = !reduction.lanes_along_reduced && reduction.lanes > 1;
+  const auto whole = [&](const Reduction& all) { ReduceWhole(all, outputs, window); };
+  const bool may_cut = columns && reduction.combine.elementwise && window.low == kNoId;
+  if (!may_cut || !ReduceInChunks(reduction, whole)) whole(reduction);
+}
+
+void Lowerer::ReduceWhole(const Reduction& reduction, const std::vector<TensorPtr>& outputs,
+                          const Window& window) {
   const int rank = static_cast<int>(reduction.retained.size());
   const bool columns = !reduction.lanes_along_reduced && reduction.lanes > 1;
   const auto stage = [&](const Window& rows) {
@@ -249,7 +257,8 @@ void Lowerer::RunReduction(const Reduction& reduction, const std::vector<TensorP
             b().Store(outputs[leaf]->base, offset, result[leaf], b().Index(1), context.mask);
             RememberResult(*outputs[leaf], coords, result[leaf]);
           }
-        });
+        },
+        /*vectors=*/1);
     Fence();
   };
   if (window.low != kNoId || rank == 0) {

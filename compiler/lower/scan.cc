@@ -169,7 +169,7 @@ Lowerer::Leaves Lowerer::ScanLeaves(const Op& op, const Leaves& leaves, const Le
   const auto stage = [&](const Window& window) {
     Fence();
     ForEachPoint(others, lanes > 1 ? static_cast<int>(others.size()) - 1 : -1, lanes, watch, window,
-                 prefix);
+                 prefix, /*vectors=*/1);
     Fence();
   };
   Report(op, std::to_string(width) + (along ? " lanes along prefixes" : " lanes across prefixes") +

@@ -12,7 +12,6 @@ namespace {
 constexpr int64_t kTaskElements = 1 << 14;
 // On a unit of many threads a task is cheap; a few vectors of a block keep its memory busy.
 constexpr int64_t kUnitTaskElements = 1 << 12;
-constexpr int32_t kUnitVectors = 2;        // in flight at once
 constexpr int kPartAccess = 128;           // bits of a thread's access there
 constexpr int64_t kPartElements = 1 << 7;  // least of what a warp takes of a task
 
@@ -47,7 +46,8 @@ bool Lowerer::IsMaskedThroughout(Id unit) const {
 }
 
 void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vector<Id>& watch,
-                         const std::function<void(const Coord&, const Context&)>& body) {
+                         const std::function<void(const Coord&, const Context&)>& body,
+                         int32_t vectors) {
   if (lanes == 1) {
     b().For(low, high, b().Index(1), {}, [&](const std::vector<Id>& arguments) {
       body(CoordOf(arguments[0]), {});
@@ -66,7 +66,7 @@ void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vec
     context.guarded = true;
     return body(coord, context);
   }
-  const int32_t vectors = OnUnits() ? kUnitVectors : 1;
+  if (!OnUnits()) vectors = 1;
   const int64_t step = int64_t{lanes} * vectors;
   const Id count = b().Sub(high, low);
   const Id whole =
@@ -105,7 +105,7 @@ void Lowerer::VectorLoop(Id low, Id high, int32_t lanes, Id unit, const std::vec
 
 void Lowerer::ForEachPoint(const std::vector<Id>& extents, int vector_axis, int32_t lanes,
                            const std::vector<Id>& watch, const Window& window,
-                           const PointBody& body) {
+                           const PointBody& body, int32_t vectors) {
   const int rank = static_cast<int>(extents.size());
   if (rank == 0) {
     body({}, {});
@@ -136,11 +136,13 @@ void Lowerer::ForEachPoint(const std::vector<Id>& extents, int vector_axis, int3
       return;
     }
     if (depth + 1 == order.size()) {
-      VectorLoop(low(axis), high(axis), vector_axis >= 0 ? lanes : 1, unit, watch,
-                 [&](const Coord& coord, const Context& context) {
-                   coords[axis] = coord;
-                   body(coords, context);
-                 });
+      VectorLoop(
+          low(axis), high(axis), vector_axis >= 0 ? lanes : 1, unit, watch,
+          [&](const Coord& coord, const Context& context) {
+            coords[axis] = coord;
+            body(coords, context);
+          },
+          vectors);
       return;
     }
     b().For(low(axis), high(axis), b().Index(1), {}, [&](const std::vector<Id>& arguments) {
