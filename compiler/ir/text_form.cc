@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/ir/index_operands.h"
+
 namespace intent {
 namespace {
 
@@ -31,7 +33,7 @@ bool FitsBranches(const Op& op, size_t operands) {
 
 bool FitsIndexed(const Op& op) {
   const IndexAttr& index = *IndexOf(op);
-  const size_t operands = LeadingOperands(op.kind) + IndexOperands(index) +
+  const size_t operands = LeadingOperands(op.kind) + IndexOperands(index.terms) +
                           (index.has_valid ? 1 : 0) + (index.has_fill ? 1 : 0);
   if (op.kind == OpKind::kScatterReduce) {
     return FitsCombine(op, op.attr<ScatterReduceAttr>().combine) && op.operands.size() >= operands;
@@ -46,26 +48,6 @@ const IndexAttr* IndexOf(const Op& op) {
   if (const auto* scatter = std::get_if<ScatterReduceAttr>(&op.attributes)) return &scatter->index;
   if (const auto* atomic = std::get_if<AtomicAttr>(&op.attributes)) return &atomic->index;
   return nullptr;
-}
-
-size_t IndexOperands(const IndexAttr& index) {
-  size_t count = 0;
-  for (const IndexTerm& term : index.terms) {
-    switch (term.kind) {
-      case IndexTermKind::kFull:
-      case IndexTermKind::kStatic:
-      case IndexTermKind::kNewAxis:
-        break;
-      case IndexTermKind::kValue:
-      case IndexTermKind::kRegion:
-        count += 1;
-        break;
-      case IndexTermKind::kSlice:
-        count += 2;
-        break;
-    }
-  }
-  return count;
 }
 
 size_t LeadingOperands(OpKind kind) {

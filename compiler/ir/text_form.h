@@ -12,9 +12,6 @@ namespace intent {
 // The index relation among an operation's attributes, or null.
 const IndexAttr* IndexOf(const Op& op);
 
-// Operands that the relation's terms take, valid and fill not counted.
-size_t IndexOperands(const IndexAttr& index);
-
 // Operands before those of the index: the resource, then what is stored, expected and desired.
 size_t LeadingOperands(OpKind kind);
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+
+#include "compiler/ir/index_operands.h"
 
 namespace intent::plan {
 namespace {
@@ -184,22 +187,7 @@ class Tiler {
     std::vector<IndexTerm>& terms = op->attr<IndexAttr>().terms;
     terms[term].kind = IndexTermKind::kRegion;
     const bool stores = InfoOf(op->kind).effect == Effect::kWrite;
-    size_t operand = stores ? 2 : 1;
-    for (size_t i = 0; i < term; ++i) {
-      switch (terms[i].kind) {
-        case IndexTermKind::kFull:
-        case IndexTermKind::kStatic:
-        case IndexTermKind::kNewAxis:
-          break;
-        case IndexTermKind::kValue:
-        case IndexTermKind::kRegion:
-          operand += 1;
-          break;
-        case IndexTermKind::kSlice:
-          operand += 2;
-          break;
-      }
-    }
+    const size_t operand = (stores ? 2 : 1) + IndexOperands(std::span(terms).first(term));
     op->operands.insert(op->operands.begin() + static_cast<std::ptrdiff_t>(operand), result_.tile);
   }
 

@@ -47,8 +47,6 @@ struct IndexRelation {
 std::optional<IndexRelation> InferIndex(const InferContext& context, const Type& source,
                                         const std::vector<IndexTerm>& terms,
                                         std::span<const ValueId> operands);
-// How many index operands the terms take.
-size_t IndexOperandCount(const std::vector<IndexTerm>& terms);
 
 // Schemas of a reduce or scan: what the combine takes twice and gives, and the operation's result.
 struct FoldSchema {

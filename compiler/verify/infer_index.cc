@@ -1,5 +1,6 @@
 // The one index relation of loads, stores, gathers, scatters and atomics (language.md 4).
 
+#include "compiler/ir/index_operands.h"
 #include "compiler/verify/infer_internal.h"
 
 namespace intent {
@@ -12,7 +13,7 @@ class RelationInference {
       : context_(context), source_(source), operands_(operands) {}
 
   std::optional<IndexRelation> Run(const std::vector<IndexTerm>& terms) {
-    if (IndexOperandCount(terms) != operands_.size()) {
+    if (IndexOperands(terms) != operands_.size()) {
       return Fail(DiagnosticCode::kBadStructure,
                   "the index relation has other operands than terms");
     }
@@ -192,26 +193,6 @@ class RelationInference {
 Type IndexRelation::ResultType(DType dtype) const {
   if (shape.empty() && !has_tensor) return Type::Scalar(dtype);
   return Type::Tensor(dtype, shape);
-}
-
-size_t IndexOperandCount(const std::vector<IndexTerm>& terms) {
-  size_t count = 0;
-  for (const IndexTerm& term : terms) {
-    switch (term.kind) {
-      case IndexTermKind::kFull:
-      case IndexTermKind::kStatic:
-      case IndexTermKind::kNewAxis:
-        break;
-      case IndexTermKind::kValue:
-      case IndexTermKind::kRegion:
-        count += 1;
-        break;
-      case IndexTermKind::kSlice:
-        count += 2;
-        break;
-    }
-  }
-  return count;
 }
 
 std::optional<IndexRelation> InferIndex(const InferContext& context, const Type& source,

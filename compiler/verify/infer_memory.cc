@@ -1,5 +1,6 @@
 // Loads, stores, scatters, buffers, atomics and random bits.
 
+#include "compiler/ir/index_operands.h"
 #include "compiler/verify/infer_internal.h"
 
 namespace intent::infer {
@@ -58,7 +59,7 @@ std::optional<Type> Inference::Load() {
   if (!right) {
     return Fail(DiagnosticCode::kTypeMismatch, Name() + " does not read " + Text(source));
   }
-  const size_t indices = IndexOperandCount(attr.terms);
+  const size_t indices = IndexOperands(attr.terms);
   if (op_.operands.size() != 1 + indices + attr.has_valid + attr.has_fill) {
     return Fail(DiagnosticCode::kBadStructure, Name() + " has other operands than it announces");
   }
@@ -97,7 +98,7 @@ std::optional<Type> Inference::Store() {
   if (attr.has_valid || attr.has_fill) {
     return Fail(DiagnosticCode::kBadStructure, "a store takes no valid or fill operand");
   }
-  const size_t indices = IndexOperandCount(attr.terms);
+  const size_t indices = IndexOperands(attr.terms);
   if (op_.operands.size() != 2 + indices) {
     return Fail(DiagnosticCode::kBadStructure, Name() + " has other operands than it announces");
   }
@@ -126,7 +127,7 @@ std::optional<Type> Inference::ScatterUnique() {
   if (attr.has_fill) {
     return Fail(DiagnosticCode::kBadStructure, "a scatter takes no fill operand");
   }
-  const size_t indices = IndexOperandCount(attr.terms);
+  const size_t indices = IndexOperands(attr.terms);
   if (op_.operands.size() != 2 + indices + attr.has_valid) {
     return Fail(DiagnosticCode::kBadStructure, Name() + " has other operands than it announces");
   }
@@ -160,7 +161,7 @@ std::optional<Type> Inference::ScatterReduce() {
   if (attr.index.has_valid || attr.index.has_fill) {
     return Fail(DiagnosticCode::kBadStructure, "scatter_reduce takes no valid or fill operand");
   }
-  const size_t indices = IndexOperandCount(attr.index.terms);
+  const size_t indices = IndexOperands(attr.index.terms);
   if (op_.operands.size() < 2 + indices) {
     return Fail(DiagnosticCode::kBadStructure, Name() + " has fewer operands than it announces");
   }
@@ -233,7 +234,7 @@ std::optional<Type> Inference::Atomic() {
     return Fail(DiagnosticCode::kBadStructure, Name() + " takes no valid or fill operand");
   }
   const size_t values = load ? 0 : op_.kind == OpKind::kAtomicCas ? 2 : 1;
-  const size_t indices = IndexOperandCount(attr.index.terms);
+  const size_t indices = IndexOperands(attr.index.terms);
   if (op_.operands.size() != 1 + values + indices) {
     return Fail(DiagnosticCode::kBadStructure, Name() + " has other operands than it announces");
   }
