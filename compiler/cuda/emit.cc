@@ -281,6 +281,18 @@ void Emitter::Rematerialize(const Block& body) {
   for (Id id : wanted) again(again, id);
 }
 
+// One task of `op`, which the variable `number` counts.
+void Emitter::EmitTask(const Op& op, const std::string& number) {
+  const Block& body = *op.regions[0];
+  const std::string low = Name(body.arguments[0]), grain = In(op, 2);
+  Line(absl::StrCat("const i64 ", low, " = ", In(op, 0), " + ", number, " * ", grain, ";"));
+  Line(absl::StrCat("const i64 ", Name(body.arguments[1]), " = task_end(", low, ", ", In(op, 1),
+                    ", ", grain, ");"));
+  fenced_ = true;
+  Rematerialize(body);
+  EmitBlock(body);
+}
+
 // What the block of a task shares among its warps or threads, between barriers of its own.
 void Emitter::EmitInnerParallel(const Op& op) {
   const Block& body = *op.regions[0];
@@ -297,12 +309,7 @@ void Emitter::EmitInnerParallel(const Op& op) {
                     ">(); part < parts; part += ", kBlockThreads / threads, ") {"));
   Open("{");
   const size_t in_part = text_.size();
-  Line(absl::StrCat("const i64 ", Name(body.arguments[0]), " = ", lo, " + part * ", grain, ";"));
-  Line(absl::StrCat("const i64 ", Name(body.arguments[1]), " = task_end(", Name(body.arguments[0]),
-                    ", ", hi, ", ", grain, ");"));
-  fenced_ = true;
-  Rematerialize(body);
-  EmitBlock(body);
+  EmitTask(op, "part");
   Close();
   const bool may_fail = text_.find("goto " + label + ";", in_part) != std::string::npos;
   if (may_fail) {
@@ -341,12 +348,7 @@ void Emitter::EmitParallel(const Op& op) {
                     ">(); task < tasks; task += units_in_grid<", threads, ">()) {"));
   Open("{");
   const size_t in_task = text_.size();
-  Line(absl::StrCat("const i64 ", Name(body.arguments[0]), " = ", lo, " + task * ", grain, ";"));
-  Line(absl::StrCat("const i64 ", Name(body.arguments[1]), " = task_end(", Name(body.arguments[0]),
-                    ", ", hi, ", ", grain, ");"));
-  fenced_ = true;
-  Rematerialize(body);
-  EmitBlock(body);
+  EmitTask(op, "task");
   Close();
   const auto insert = [&](size_t at, int depth, const std::string& line) {
     text_.insert(at, std::string(static_cast<size_t>(2 * depth), ' ') + line + "\n");

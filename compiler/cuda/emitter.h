@@ -60,6 +60,7 @@ class Emitter {
   void EmitOp(const Op& op);
   void EmitParallel(const Op& op);
   void EmitInnerParallel(const Op& op);
+  void EmitTask(const Op& op, const std::string& number);
   void EmitGuard(const Op& op);
   void EmitFence();
   void NoteMemory(const Block& block);
