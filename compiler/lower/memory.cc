@@ -138,14 +138,27 @@ void Lowerer::GuardIndex(const Relation& access, size_t term, Id index, const Co
   if (!NeedsGuard(access, axis, proof)) return;
   const Id limit = ExtentId(extent);
   Id inside = b().And(b().LessEqual(b().Index(0), index), b().Less(index, limit));
-  if (context.mask != kNoId) inside = b().Or(inside, b().Not(context.mask));
-  Id offending = index;
+  const auto guard = [&](Id holds, Id offending) {
+    b().Guard(holds, offending, limit, INTENT_OUT_OF_BOUNDS, access.parameter, axis);
+  };
+  // Which lane is wrong is asked where one is.
+  const auto guard_lanes = [&] {
+    if (context.mask != kNoId) inside = b().Or(inside, b().Not(context.mask));
+    const Id all = b().ReduceLanes(CombineKind::kAnd, inside);
+    b().If(b().Not(all), [&] {
+      guard(all, b().ReduceLanes(CombineKind::kMaximum,
+                                 b().Select(inside, b().Index(INT64_MIN), index)));
+    });
+  };
+  const bool has_lanes = context.mask != kNoId && b().lanes(context.mask) > 1;
   if (b().lanes(inside) > 1) {
-    offending =
-        b().ReduceLanes(CombineKind::kMaximum, b().Select(inside, b().Index(INT64_MIN), index));
-    inside = b().ReduceLanes(CombineKind::kAnd, inside);
+    guard_lanes();
+  } else if (has_lanes) {
+    b().If(b().Not(inside), guard_lanes);
+  } else {
+    if (context.mask != kNoId) inside = b().Or(inside, b().Not(context.mask));
+    guard(inside, index);
   }
-  b().Guard(inside, offending, limit, INTENT_OUT_OF_BOUNDS, access.parameter, axis);
 }
 
 void Lowerer::ReportBounds() {
