@@ -39,7 +39,7 @@ std::string_view NameAfter(std::string_view line, std::string_view before) {
 //   ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 //   ptxas info    : Used 74 registers, used 1 barriers, 48 bytes cumulative stack size, 1344 bytes
 //   smem
-// where the last line belongs to the kernel that was compiled last.
+// where the last line, and functions that it calls, belong to the kernel that was compiled last.
 absl::StatusOr<KernelResources> ReadResources(std::string_view log, std::string_view entry) {
   KernelResources resources;
   std::string_view kernel, function;
@@ -54,8 +54,10 @@ absl::StatusOr<KernelResources> ReadResources(std::string_view log, std::string_
     } else if (const auto name = NameAfter(line, "Function properties for "); !name.empty()) {
       function = name;
     } else if (const auto frame = NumberBefore(line, " bytes stack frame")) {
-      resources.spill_store_bytes += NumberBefore(line, " bytes spill stores").value_or(0);
-      resources.spill_load_bytes += NumberBefore(line, " bytes spill loads").value_or(0);
+      if (kernel == entry) {
+        resources.spill_store_bytes += NumberBefore(line, " bytes spill stores").value_or(0);
+        resources.spill_load_bytes += NumberBefore(line, " bytes spill loads").value_or(0);
+      }
       if (function == entry) {
         resources.local_bytes = std::max(resources.local_bytes, *frame);
         framed = true;

@@ -32,8 +32,7 @@ TEST(Resources, OfTheKernelThatIsAskedFor) {
                                                                     .local_bytes = 48,
                                                                     .spill_store_bytes = 10,
                                                                     .spill_load_bytes = 5}));
-  EXPECT_EQ(ReadResources(kLog, "other")->registers, 12u);
-  EXPECT_EQ(ReadResources(kLog, "other")->local_bytes, 0u);
+  EXPECT_EQ(*ReadResources(kLog, "other"), (KernelResources{.registers = 12}));
 }
 
 TEST(Resources, ALogWithoutTheKernelIsAnError) {
