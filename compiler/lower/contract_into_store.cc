@@ -116,7 +116,7 @@ void Lowerer::CopySides(PackedProblem* problem,
       Snapshot(leaf, condition);
       continue;
     }
-    Lines lines = CopyLines(*leaf, condition);
+    Lines lines = CopyLines(*leaf, leaf->dtype, condition);
     leaf->base = lines.base;
     leaf->strides = std::move(lines.strides);
     leaf->serial = ++serials_;

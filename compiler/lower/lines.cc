@@ -1,7 +1,12 @@
 // Copies for blocks of threads, which read an operand of a matrix product many times, by pieces of
-// 16 bytes: the last axis is contiguous, and every line begins at a multiple of a piece.
+// 16 bytes: the last axis is contiguous, every line begins at a multiple of a piece, and elements
+// are what the matrix units take.
+
+#include <algorithm>
+#include <numeric>
 
 #include "compiler/lower/packed_contract.h"
+#include "compiler/numerics/scalar.h"
 
 namespace intent::lower {
 namespace {
@@ -33,15 +38,20 @@ bool Lowerer::IsArgument(Id id) const {
           op->kind == tile::OpKind::kViewStride);
 }
 
-Id Lowerer::LacksLines(const SideLeaf& leaf, Id uses) {
-  // Every task would have a copy.
-  if (in_parallel_ || leaf.tensor == nullptr || !IsArgument(uses)) return b().Bool(false);
+// Whether the launch knows how such lines are copied. Inside, every task would have a copy.
+bool Lowerer::HasKnownLines(const SideLeaf& leaf, Id uses) const {
+  if (in_parallel_ || leaf.tensor == nullptr || !IsArgument(uses)) return false;
   const Tensor& tensor = *leaf.tensor;
   const int last = tensor.rank() - 1;
-  if (last != leaf.own && last != leaf.inner) return b().Bool(false);
-  for (Id stride : tensor.strides) {
-    if (!IsArgument(stride)) return b().Bool(false);
-  }
+  return (last == leaf.own || last == leaf.inner) &&
+         std::all_of(tensor.strides.begin(), tensor.strides.end(),
+                     [&](Id stride) { return IsArgument(stride); });
+}
+
+Id Lowerer::LacksLines(const SideLeaf& leaf, Id uses) {
+  if (!HasKnownLines(leaf, uses)) return b().Bool(false);
+  const Tensor& tensor = *leaf.tensor;
+  const int last = tensor.rank() - 1;
   const int64_t bytes = StorageBytes(tensor.dtype);
   Id lacks = b().Not(b().Equal(tensor.strides[last], b().Index(1)));
   for (int axis = 0; axis < last && bytes < kReadAlone; ++axis) {
@@ -51,41 +61,25 @@ Id Lowerer::LacksLines(const SideLeaf& leaf, Id uses) {
   return b().And(lacks, b().LessEqual(b().Index(kServed), uses));
 }
 
-Lowerer::Lines Lowerer::CopyLines(const Tensor& source, Id condition) {
-  const Id one = b().Index(1), zero = b().Index(0);
-  const Id piece = b().Index(kPieceBytes / StorageBytes(source.dtype));
-  const std::vector<Id> lines(source.extents.begin(), source.extents.end() - 1);
-  const Id length = source.extents.back(), stride = source.strides.back();
+Lowerer::Lines Lowerer::CopyLines(const Tensor& source, DType dtype, Id condition) {
+  const Id piece = b().Index(kPieceBytes / StorageBytes(dtype));
   std::vector<Id> padded = source.extents;
-  padded.back() = b().Mul(b().FloorDiv(b().Add(length, b().Sub(piece, one)), piece), piece);
+  padded.back() =
+      b().Mul(b().FloorDiv(b().Add(padded.back(), b().Sub(piece, b().Index(1))), piece), piece);
   const std::vector<Id> strides = DenseStrides(padded);
-  const Id copy = b().Alloc(source.dtype, b().Select(condition, Count(padded), zero));
-  const int32_t lanes = options_.block_threads;
-  const auto copy_line = [&](Id line) {
-    const std::vector<Coord> coords = Decode(line, lines);
-    Id from = zero, to = zero;
-    for (size_t axis = 0; axis < lines.size(); ++axis) {
-      from = b().Add(from, b().Mul(coords[axis].base, source.strides[axis]));
-      to = b().Add(to, b().Mul(coords[axis].base, strides[axis]));
-    }
-    b().For(zero, length, b().Index(lanes), {}, [&](const std::vector<Id>& at) {
-      const Id mask = TailMask(at[0], length, lanes);
-      const Id place = b().Add(from, b().Mul(at[0], stride));
-      const Id value = b().Load(source.base, place, lanes, stride, mask);
-      b().Store(copy, b().Add(to, at[0]), value, one, mask);
-      return std::vector<Id>{};
-    });
-  };
-  b().If(condition, [&] {
-    InParallel(Product(lines), length, [&](const Window& window) {
-      b().For(window.low == kNoId ? zero : window.low,
-              window.high == kNoId ? Product(lines) : window.high, one, {},
-              [&](const std::vector<Id>& line) {
-                copy_line(line[0]);
-                return std::vector<Id>{};
-              });
-    });
-  });
+  const Id copy = b().Alloc(dtype, b().Select(condition, Count(padded), b().Index(0)));
+  Binding value = Binding::OfTensor(std::make_shared<Tensor>(source));
+  if (dtype != source.dtype) {
+    std::vector<int> axes(source.extents.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    value = Binding::OfTensor(
+        NewComputed(dtype, source.extents, {value}, {axes},
+                    [this, value, dtype](const std::vector<Coord>& coords, const Context& context) {
+                      return b().Cast(Eval(value, coords, context), dtype);
+                    }));
+  }
+  b().If(condition, [&] { StoreStage(value, source.extents, copy, strides, {}, true); });
+  if (dtype != source.dtype) return {copy, strides};
   Lines chosen{b().Select(condition, copy, source.base), {}};
   for (size_t axis = 0; axis < strides.size(); ++axis)
     chosen.strides.push_back(b().Select(condition, strides[axis], source.strides[axis]));
@@ -95,17 +89,31 @@ Lowerer::Lines Lowerer::CopyLines(const Tensor& source, Id condition) {
 // The same value over another leaf.
 Binding Lowerer::OverLeaf(const Binding& value, const TensorPtr& leaf) {
   if (value.tensor->strided) return Binding::OfTensor(leaf);
-  return Binding::OfTensor(NewLazy(*value.tensor->op, {OverLeaf(value.tensor->operands[0], leaf)}));
+  const TensorPtr turned = NewLazy(*value.tensor->op, {OverLeaf(value.tensor->operands[0], leaf)});
+  turned->dtype = leaf->dtype;
+  return Binding::OfTensor(turned);
+}
+
+void Lowerer::LayOut(PackedSide* side, const SideLeaf& leaf, DType dtype, Id condition) {
+  Lines lines = CopyLines(*leaf.tensor, dtype, condition);
+  side->value = OverLeaf(side->value, NewStrided(dtype, leaf.tensor->extents, lines.base,
+                                                 std::move(lines.strides), {}));
 }
 
 void Lowerer::GiveLines(PackedSide* side, Id uses) {
   const SideLeaf leaf = LeafOf(*side);
   const Id lacks = LacksLines(leaf, uses);
-  if (const ScalarValue* known = b().ConstantOf(lacks); known != nullptr && known->bits == 0)
-    return;
-  Lines lines = CopyLines(*leaf.tensor, lacks);
-  side->value = OverLeaf(side->value, NewStrided(leaf.tensor->dtype, leaf.tensor->extents,
-                                                 lines.base, std::move(lines.strides), {}));
+  const ScalarValue* known = b().ConstantOf(lacks);
+  if (known == nullptr || known->bits != 0) LayOut(side, leaf, leaf.tensor->dtype, lacks);
+}
+
+void Lowerer::WidenOnce(PackedSide* side, Id uses) {
+  const SideLeaf leaf = LeafOf(*side);
+  if (side->element != DType::kF16 || !HasKnownLines(leaf, uses)) return;
+  const ScalarValue* known = b().ConstantOf(uses);
+  const bool serves = known == nullptr || numerics::AsIndex(*known) >= kServed;
+  if (leaf.tensor->dtype != side->element && serves)
+    LayOut(side, leaf, side->element, b().Bool(true));
 }
 
 }  // namespace intent::lower

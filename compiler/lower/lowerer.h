@@ -428,16 +428,20 @@ class Lowerer {
   };
   SideLeaf LeafOf(const PackedSide& side) const;
   bool IsArgument(Id id) const;
+  bool HasKnownLines(const SideLeaf& leaf, Id uses) const;
   // True where a copy pays; `uses`: rows or columns of the other side.
   Id LacksLines(const SideLeaf& leaf, Id uses);
   struct Lines {
     Id base;
     std::vector<Id> strides;
   };
-  // Of the source, or of a copy that has lines.
-  Lines CopyLines(const Tensor& source, Id condition);
+  // Of the source, or of a copy that has lines. A copy of another dtype is always made.
+  Lines CopyLines(const Tensor& source, DType dtype, Id condition);
   Binding OverLeaf(const Binding& value, const TensorPtr& leaf);
+  void LayOut(PackedSide* side, const SideLeaf& leaf, DType dtype, Id condition);
   void GiveLines(PackedSide* side, Id uses);
+  // 8-bit floats become f16 in a copy, where every tile that reads them would do it again.
+  void WidenOnce(PackedSide* side, Id uses);
   // --- contract_into_store.cc.
   bool IsLazyOrScalar(const Op& op) const;
   bool StoresWindow(const Op& store) const;

@@ -13,9 +13,10 @@ namespace intent::lower {
 // coordinates.
 struct Lowerer::PackedSide {
   Binding value;
-  int own = -1;            // the axis of rows (left) or columns (right)
-  std::vector<int> inner;  // reduced axes, in the order of the pairs
-  std::vector<int> outer;  // by axis: position among the outer coordinates, or -1
+  DType element = DType::kF32;  // as which its elements enter the products of units
+  int own = -1;                 // the axis of rows (left) or columns (right)
+  std::vector<int> inner;       // reduced axes, in the order of the pairs
+  std::vector<int> outer;       // by axis: position among the outer coordinates, or -1
   bool lanes_along_inner = false;
   std::vector<Id> watch;
 };

@@ -122,10 +122,6 @@ struct Tensor {
   std::vector<Binding> operands;
   std::vector<WindowAxis> window;            // by axis of the operand
   std::shared_ptr<const Computed> computed;  // then `op` is null
-  // A tensor value. Strided: its elements lie in memory at base[sum coordinate*stride]. Otherwise
-  // its elements are computed by a rule if there is one, or else from `op` and the bindings of its
-  // operands, or, without `op`, are those of a window of its one operand.
-
   bool strided = false;
   Id base = kNoId;
   std::vector<Id> strides;

@@ -16,6 +16,7 @@ constexpr int64_t kFewInTask = 16;   // the same where a task's other tiles coul
 constexpr int kPlainOperations = 4;  // one in another, of an operand computed where it is read
 
 bool IsByteFloat(DType dtype) { return IsFloat(dtype) && BitWidth(dtype) == 8; }
+bool FitsF16(DType dtype) { return dtype == DType::kF16 || IsByteFloat(dtype); }
 
 bool IsConversion(const Tensor& tensor) {
   return !tensor.strided && tensor.op != nullptr && tensor.op->kind == OpKind::kCast;
@@ -28,7 +29,7 @@ Binding BeforeExactCast(const Binding& value) {
   const Binding& inner = tensor.operands[0];
   if (inner.kind != Binding::Kind::kTensor) return value;
   const DType dtype = inner.tensor->dtype;
-  return dtype == DType::kF16 || dtype == DType::kBF16 || IsByteFloat(dtype) ? inner : value;
+  return FitsF16(dtype) || dtype == DType::kBF16 ? inner : value;
 }
 
 // How elements enter the products: what matrix units take as it is, else the sum's dtype. All are
@@ -38,8 +39,8 @@ DType ElementOf(DType left, DType right, DType sum) {
       (left == DType::kI8 || left == DType::kU8) && (right == DType::kI8 || right == DType::kU8);
   if (sum == DType::kI32 && bytes) return left;
   if (sum != DType::kF32) return sum;
-  if (IsByteFloat(left) && IsByteFloat(right)) return DType::kF16;  // which holds all their values
-  return left == right && (left == DType::kF16 || left == DType::kBF16) ? left : sum;
+  if (FitsF16(left) && FitsF16(right)) return DType::kF16;
+  return left == DType::kBF16 && right == DType::kBF16 ? left : sum;
 }
 
 }  // namespace
@@ -94,7 +95,8 @@ Lowerer::PackedProblem Lowerer::PlaceUnitContract(const Binding& lhs, const Bind
                                                   const ContractAttr& attr,
                                                   const TensorPtr& output) {
   Binding left = BeforeExactCast(lhs), right = BeforeExactCast(rhs);
-  if (left.tensor->dtype != right.tensor->dtype) {
+  const DType dtypes[] = {left.tensor->dtype, right.tensor->dtype};
+  if (dtypes[0] != dtypes[1] && !(FitsF16(dtypes[0]) && FitsF16(dtypes[1]))) {
     left = lhs;
     right = rhs;
   }
@@ -105,20 +107,24 @@ Lowerer::PackedProblem Lowerer::PlaceUnitContract(const Binding& lhs, const Bind
     if (!IsPlain(side->value, kPlainOperations))
       side->value = Binding::OfTensor(EnsureDense(side->value));
   }
+  const DType l = problem.left.value.tensor->dtype, r = problem.right.value.tensor->dtype;
+  problem.left.element = ElementOf(l, r, problem.dtype);
+  problem.right.element = ElementOf(r, l, problem.dtype);
+  WidenOnce(&problem.left, problem.columns);
+  WidenOnce(&problem.right, problem.rows);
   return problem;
 }
 
 void Lowerer::RunUnitContract(const Op& op, const PackedProblem& problem, const SumStore& store) {
-  const DType left = problem.left.value.tensor->dtype, right = problem.right.value.tensor->dtype;
-  const auto element = [&](const PackedSide& side, DType dtype) {
-    return [this, &problem, &side, dtype](Id point, Id own, Id member) {
+  const auto element = [&](const PackedSide& side) {
+    return [this, &problem, &side](Id point, Id own, Id member) {
       const std::vector<Coord> outer = Decode(point, problem.outer_extents);
-      return b().Cast(SideElement(side, CoordOf(own), CoordOf(member), outer, {}), dtype);
+      return b().Cast(SideElement(side, CoordOf(own), CoordOf(member), outer, {}), side.element);
     };
   };
   tile::TileBuilder::ContractBodies bodies;
-  bodies.left = element(problem.left, ElementOf(left, right, problem.dtype));
-  bodies.right = element(problem.right, ElementOf(right, left, problem.dtype));
+  bodies.left = element(problem.left);
+  bodies.right = element(problem.right);
   bodies.store = [&](Id point, Id row, Id column, Id value) {
     const std::vector<Coord> outer = Decode(point, problem.outer_extents);
     std::vector<Coord> coords(problem.output->extents.size());
