@@ -13,6 +13,10 @@ constexpr int64_t kScalarMembers = 4096;  // of a slice whose members are single
 constexpr int64_t kSliceMembers = 256;    // of others, fewer where they are large
 constexpr int64_t kLeastMembers = 16;
 constexpr int64_t kSliceElements = 1 << 18;
+// Of a task on units, where merging summaries takes longer than what the next slice is far from.
+constexpr int64_t kTaskMembers = 1024;
+constexpr int64_t kTaskElements = 1 << 19;
+constexpr int64_t kTaskMultiple = 64;
 
 }  // namespace
 
@@ -45,11 +49,17 @@ Lowerer::RegionSource Lowerer::SourceOf(const Op& op) {
   const Id one = b().Index(1);
   source.most = options_.region_slice > 0 ? options_.region_slice
                 : scalars                 ? kScalarMembers
+                : HasParts()              ? kTaskMembers
                                           : kSliceMembers;
   source.slice = b().Index(source.most);
   if (options_.region_slice == 0 && !scalars) {
-    const Id near = b().FloorDiv(b().Index(kSliceElements), b().Max(member, one));
-    source.slice = b().Max(b().Index(kLeastMembers), b().Min(source.slice, near));
+    const auto near = [&](int64_t elements) {
+      return b().FloorDiv(b().Index(elements), b().Max(member, one));
+    };
+    const Id fitting = HasParts()
+                           ? b().Mul(near(kTaskElements / kTaskMultiple), b().Index(kTaskMultiple))
+                           : near(kSliceElements);
+    source.slice = b().Max(b().Index(kLeastMembers), b().Min(source.slice, fitting));
   }
   source.slice = b().Min(source.slice, b().Max(source.extent, one));
   source.count = b().FloorDiv(b().Add(source.extent, b().Sub(source.slice, one)), source.slice);
