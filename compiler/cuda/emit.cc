@@ -17,11 +17,10 @@ using tile::OpKind;
 
 namespace {
 
-constexpr int kThreadBits = 128;  // of a tile in one thread: a full access
 constexpr size_t kMaxVariants = 12;
-constexpr int kRowTiles = 8;      // of a row that a unit holds in registers
-constexpr int kHeldBlocks = 4;    // of a multiprocessor at least: others work while one's row comes
-constexpr int kWideProgram = 64;  // operations of KIR
+// Of a multiprocessor at least, where rows are held or read once: others work while one's row
+// comes.
+constexpr int kManyBlocks = 4;
 
 }  // namespace
 
@@ -48,9 +47,9 @@ std::string Emitter::Kernel() {
   const std::string body = std::move(text_);
   text_.clear();
   depth_ = 0;
-  const bool held = assumed_ != nullptr && assumed_->dense_rows;
+  const bool many = options_.rows_read_once || (assumed_ != nullptr && assumed_->dense_rows);
   std::string text = absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", kBlockThreads,
-                                  held ? absl::StrCat(", ", kHeldBlocks) : "", ") ", entry_,
+                                  many ? absl::StrCat(", ", kManyBlocks) : "", ") ", entry_,
                                   "(const __grid_constant__ Arguments args) {\n",
                                   "  bool failed = false;  // a guard of this thread\n");
   // All see it in time, for a barrier comes before the first part; it is never taken back.
@@ -412,50 +411,6 @@ std::string Emitter::Exchange(int bytes, bool anywhere) {
   }
   exchange_bytes_ = std::max(exchange_bytes_, bytes);
   return "exchange";
-}
-
-namespace {
-
-int OperationsOf(const Module& module) {
-  int operations = 0;
-  ForEachOp(module.kernel_function().body, [&](const intent::Op&) { ++operations; });
-  return operations;
-}
-
-}  // namespace
-
-// Rows are what is reduced or scanned, and of small kernels. Beside products of matrices they take
-// little of the time, and their registers and compiles are not to be shared.
-std::vector<SpecialLowering> SpecialLowerings(const Module& module,
-                                              const lower::LowerOptions& options,
-                                              const lower::Lowered& lowered) {
-  bool has_rows = false, has_products = false;
-  ForEachOp(module.kernel_function().body, [&](const intent::Op& op) {
-    has_rows |= op.kind == intent::OpKind::kReduce || op.kind == intent::OpKind::kScan;
-    has_products |= op.kind == intent::OpKind::kContract ||
-                    op.kind == intent::OpKind::kScaledContract ||
-                    op.kind == intent::OpKind::kSparseContract;
-  });
-  if (!has_rows || has_products || OperationsOf(module) > kWideProgram) return {};
-  std::vector<SpecialLowering> special;
-  const auto add = [&](const std::string& suffix, bool by_warps, int tiles) {
-    special.push_back({suffix, options});
-    special.back().options.short_rows = by_warps;
-    special.back().options.row_tiles = tiles;
-  };
-  const bool varies = !lowered.row_extents.empty();
-  if (varies) add("_rows_of_warps", true, kRowTiles);
-  add("_rows_of_blocks", false, kRowTiles);
-  if (varies) add("_short_rows", true, 0);
-  return special;
-}
-
-lower::LowerOptions Lowering(const Module& module) {
-  const int operations = OperationsOf(module);
-  lower::LowerOptions options;
-  options.block_threads = kBlockThreads;
-  options.vector_bits = operations <= kWideProgram ? kThreadBits : kThreadBits / 4;
-  return options;
 }
 
 absl::StatusOr<CudaSource> EmitCuda(const tile::Program& program, const EmitOptions& options) {

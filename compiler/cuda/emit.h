@@ -36,6 +36,9 @@ std::vector<SpecialLowering> SpecialLowerings(const Module& module,
                                               const lower::LowerOptions& options,
                                               const lower::Lowered& lowered);
 
+// Whether what it reduces is read by no other stage, and few registers are enough.
+bool ReadsRowsOnce(const Module& module);
+
 struct SpecialProgram {
   std::string suffix;
   lower::Lowered lowered;
@@ -46,6 +49,7 @@ struct EmitOptions {
   std::vector<uint32_t> view_parameters, scalar_parameters;
   std::vector<SpecialProgram> special;  // the first whose assumptions a call meets is launched
   std::string architecture = "sm_80";   // decides which matrix instructions there are
+  bool rows_read_once = false;          // ReadsRowsOnce: many blocks are worth more than registers
   bool unroll = true;  // the code will be optimised: loops that only wait for memory unroll
 };
 

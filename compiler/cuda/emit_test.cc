@@ -343,8 +343,14 @@ TEST(EmitCuda, ElementsInMemoryAreDirectOperandsAndOthersAreComputed) {
   const CudaSource negated = ExpectCompiles(
       Product("bf16", "f32", "  %l = unary negate %x : tensor<bf16, [s0, s1]>\n"), "sm_90a");
   EXPECT_THAT(negated.text, HasSubstr("const auto left = computed<bf16, Axis::kInner>"));
-  const CudaSource widened = ExpectCompiles(Product("f8e4m3fn", "f32"), "sm_90a");
-  EXPECT_THAT(widened.text, HasSubstr("const Widened<f8e4m3fn, Axis::kInner> left"));
+  // 8-bit floats become f16: in a copy, or where tasks read them.
+  const CudaSource copied = ExpectCompiles(Product("f8e4m3fn", "f32"), "sm_90a");
+  EXPECT_THAT(copied.text, HasSubstr("const Direct<f16, Axis::kInner> left"));
+  std::string points = ProductOfPoints("s0", "    %x = reshape %v : tensor<bf16, [s0, s1]>\n");
+  for (size_t at = points.find("bf16"); at != std::string::npos; at = points.find("bf16"))
+    points.replace(at, 4, "f8e4m3fn");
+  EXPECT_THAT(ExpectCompiles(points, "sm_90a").text,
+              HasSubstr("const Widened<f8e4m3fn, Axis::kInner> left"));
 }
 
 TEST(EmitCuda, OnlyLaunchesThatNeedCopiesOfOperandsWaitForThem) {
@@ -445,6 +451,23 @@ TEST(EmitCuda, WhichRowsAreHeldIsUpToTheCall) {
                            Call{.address = 260}, Call{.overlap = true}}) {
     EXPECT_EQ(call.EntryOf(source), "intent_kernel_short_rows");
   }
+}
+
+TEST(EmitCuda, WhereRowsAreReadOnceManyBlocksWaitForThem) {
+  const auto reads_once = [](const std::string& kernel) {
+    const ParsedModule parsed = ParseModule(kernel);
+    EXPECT_TRUE(parsed.ok()) << kernel;
+    return parsed.ok() && ReadsRowsOnce(*parsed.module);
+  };
+  const std::string begin =
+      "kernel (%0: view<in, f32, [s0, s1]>, %1: view<out, f32, [s0]>) {\n"
+      "  %x = view_load %0 [:, :] : tensor<f32, [s0, s1]>\n  %zero = constant 0.0 : f32\n"
+      "  %s = reduce %x, %zero axes [1] combine add : tensor<f32, [s0]>\n";
+  const std::string end = "  view_store %1 [:] = %s\n  return\n}\n";
+  EXPECT_TRUE(reads_once(begin + end));
+  EXPECT_FALSE(reads_once(
+      begin + "  %t = reduce %x, %zero axes [1] combine maximum : tensor<f32, [s0]>\n" + end));
+  EXPECT_FALSE(reads_once(kDifferences)) << "what is stored needs the row again";
 }
 
 TEST(EmitCuda, AHeldRowIsReadOnceByFullAccessesAndNeedsNoScratchMemory) {

@@ -33,7 +33,8 @@ lower::LowerOptions LoweringFor(const Module& module, const CompileInput& input,
 }
 
 cuda::EmitOptions EmitOptionsFor(const Module& module, const CompileOptions& options) {
-  cuda::EmitOptions result{.unroll = options.opt_level == 2};
+  cuda::EmitOptions result{.rows_read_once = cuda::ReadsRowsOnce(module),
+                           .unroll = options.opt_level == 2};
   const std::vector<Parameter>& parameters = module.kernel_function().parameters;
   for (uint32_t i = 0; i < parameters.size(); ++i) {
     (parameters[i].type.IsView() ? result.view_parameters : result.scalar_parameters).push_back(i);

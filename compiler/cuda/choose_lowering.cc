@@ -1,0 +1,108 @@
+// How a kernel is lowered for this machine, as far as its operations tell.
+
+#include <algorithm>
+
+#include "compiler/cuda/emit.h"
+#include "compiler/ir/index_operands.h"
+
+namespace intent::cuda {
+namespace {
+
+constexpr int kThreadBits = 128;    // of a tile in one thread: a full access
+constexpr int kRowTiles = 8;        // of a row that a unit holds in registers
+constexpr int kWideProgram = 64;    // operations of KIR
+constexpr int kFewOperations = 24;  // likewise: a quarter of the registers is enough for them
+
+int OperationsOf(const Module& module) {
+  int operations = 0;
+  ForEachOp(module.kernel_function().body, [&](const intent::Op&) { ++operations; });
+  return operations;
+}
+
+// A read at places that a tensor of numbers gives.
+bool LooksUpRows(const Function& function, const intent::Op& op) {
+  if (op.kind != intent::OpKind::kGather && op.kind != intent::OpKind::kViewLoad &&
+      op.kind != intent::OpKind::kBufferLoad) {
+    return false;
+  }
+  const size_t indices = IndexOperands(op.attr<IndexAttr>().terms);
+  const auto first = op.operands.begin() + 1;
+  return std::any_of(first, first + static_cast<std::ptrdiff_t>(indices), [&](ValueId id) {
+    return function.type(id).IsTensor() && !function.type(id).shape().empty();
+  });
+}
+
+const Type& FirstField(const Type& type) {
+  return type.IsProduct() ? FirstField(type.fields()[0]) : type;
+}
+
+}  // namespace
+
+bool ReadsRowsOnce(const Module& module) {
+  const Function& function = module.kernel_function();
+  int64_t rank = -1, stored = -1;  // of what is reduced, and the highest of what is stored
+  bool once = OperationsOf(module) <= kFewOperations;
+  ForEachOp(function.body, [&](const intent::Op& op) {
+    switch (op.kind) {
+      case intent::OpKind::kReduce:
+        once = once && rank < 0;
+        rank = FirstField(function.type(op.operands[0])).rank();
+        break;
+      case intent::OpKind::kViewStore:
+        stored = std::max<int64_t>(stored, function.type(op.operands[1]).rank());
+        break;
+      case intent::OpKind::kScan:
+      case intent::OpKind::kContract:
+      case intent::OpKind::kScaledContract:
+      case intent::OpKind::kSparseContract:
+      case intent::OpKind::kRegionFold:
+      case intent::OpKind::kRegionScan:
+        once = false;
+        break;
+      default:
+        break;
+    }
+  });
+  return once && stored < rank;
+}
+
+// Rows are what is reduced, scanned or looked up by its number, and of small kernels. Beside
+// products of matrices they take little of the time, and their registers and compiles are not to be
+// shared.
+std::vector<SpecialLowering> SpecialLowerings(const Module& module,
+                                              const lower::LowerOptions& options,
+                                              const lower::Lowered& lowered) {
+  bool has_rows = false, looks_up = false, has_products = false;
+  ForEachOp(module.kernel_function().body, [&](const intent::Op& op) {
+    has_rows |= op.kind == intent::OpKind::kReduce || op.kind == intent::OpKind::kScan;
+    looks_up |= LooksUpRows(module.kernel_function(), op);
+    has_products |= op.kind == intent::OpKind::kContract ||
+                    op.kind == intent::OpKind::kScaledContract ||
+                    op.kind == intent::OpKind::kSparseContract;
+  });
+  const bool small = !has_products && OperationsOf(module) <= kWideProgram;
+  if (!small || !(has_rows || looks_up)) return {};
+  std::vector<SpecialLowering> special;
+  const auto add = [&](const std::string& suffix, bool by_warps, int tiles) {
+    special.push_back({suffix, options});
+    special.back().options.short_rows = by_warps;
+    special.back().options.row_tiles = tiles;
+  };
+  const bool varies = !lowered.row_extents.empty();
+  if (has_rows) {
+    if (varies) add("_rows_of_warps", true, kRowTiles);
+    add("_rows_of_blocks", false, kRowTiles);
+  }
+  if (varies) add("_short_rows", true, 0);
+  return special;
+}
+
+lower::LowerOptions Lowering(const Module& module) {
+  const int operations = OperationsOf(module);
+  lower::LowerOptions options;
+  options.block_threads = kBlockThreads;
+  options.vector_bits = operations <= kWideProgram ? kThreadBits : kThreadBits / 4;
+  return options;
+}
+
+}  // namespace intent::cuda
