@@ -11,7 +11,9 @@ namespace {
 constexpr int kThreadBits = 128;    // of a tile in one thread: a full access
 constexpr int kRowTiles = 8;        // of a row that a unit holds in registers
 constexpr int kWideProgram = 64;    // operations of KIR
-constexpr int kFewOperations = 24;  // likewise: a quarter of the registers is enough for them
+constexpr int kFewOperations = 24;  // likewise, for which a third of the registers is enough
+constexpr int kBlocksOfOneResult = 4;
+constexpr int kBlocksOfRows = 3;
 
 int OperationsOf(const Module& module) {
   int operations = 0;
@@ -38,7 +40,7 @@ const Type& FirstField(const Type& type) {
 
 }  // namespace
 
-bool ReadsRowsOnce(const Module& module) {
+int ResidentBlocks(const Module& module) {
   const Function& function = module.kernel_function();
   int64_t rank = -1, stored = -1;  // of what is reduced, and the highest of what is stored
   bool once = OperationsOf(module) <= kFewOperations;
@@ -63,7 +65,8 @@ bool ReadsRowsOnce(const Module& module) {
         break;
     }
   });
-  return once && stored < rank;
+  if (!once || stored >= rank) return 0;
+  return stored == 0 ? kBlocksOfOneResult : kBlocksOfRows;
 }
 
 // Rows are what is reduced, scanned or looked up by its number, and of small kernels. Beside

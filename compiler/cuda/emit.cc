@@ -18,9 +18,7 @@ using tile::OpKind;
 namespace {
 
 constexpr size_t kMaxVariants = 12;
-// Of a multiprocessor at least, where rows are held or read once: others work while one's row
-// comes.
-constexpr int kManyBlocks = 4;
+constexpr int kHeldBlocks = 4;  // of a multiprocessor at least: others work while one's row comes
 
 }  // namespace
 
@@ -47,9 +45,10 @@ std::string Emitter::Kernel() {
   const std::string body = std::move(text_);
   text_.clear();
   depth_ = 0;
-  const bool many = options_.rows_read_once || (assumed_ != nullptr && assumed_->dense_rows);
+  const bool held = assumed_ != nullptr && assumed_->dense_rows;
+  const int blocks = held ? kHeldBlocks : options_.resident_blocks;
   std::string text = absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", kBlockThreads,
-                                  many ? absl::StrCat(", ", kManyBlocks) : "", ") ", entry_,
+                                  blocks > 0 ? absl::StrCat(", ", blocks) : "", ") ", entry_,
                                   "(const __grid_constant__ Arguments args) {\n",
                                   "  bool failed = false;  // a guard of this thread\n");
   // All see it in time, for a barrier comes before the first part; it is never taken back.

@@ -36,8 +36,9 @@ std::vector<SpecialLowering> SpecialLowerings(const Module& module,
                                               const lower::LowerOptions& options,
                                               const lower::Lowered& lowered);
 
-// Whether what it reduces is read by no other stage, and few registers are enough.
-bool ReadsRowsOnce(const Module& module);
+// Blocks that a multiprocessor is to hold at least, which bounds a thread's registers, where a
+// kernel waits for memory more than it computes: it reduces what no other stage reads. Otherwise 0.
+int ResidentBlocks(const Module& module);
 
 struct SpecialProgram {
   std::string suffix;
@@ -49,7 +50,7 @@ struct EmitOptions {
   std::vector<uint32_t> view_parameters, scalar_parameters;
   std::vector<SpecialProgram> special;  // the first whose assumptions a call meets is launched
   std::string architecture = "sm_80";   // decides which matrix instructions there are
-  bool rows_read_once = false;          // ReadsRowsOnce: many blocks are worth more than registers
+  int resident_blocks = 0;              // ResidentBlocks of the module
   bool unroll = true;  // the code will be optimised: loops that only wait for memory unroll
 };
 

@@ -453,21 +453,27 @@ TEST(EmitCuda, WhichRowsAreHeldIsUpToTheCall) {
   }
 }
 
-TEST(EmitCuda, WhereRowsAreReadOnceManyBlocksWaitForThem) {
-  const auto reads_once = [](const std::string& kernel) {
+TEST(EmitCuda, WhereRowsAreReadOnceMoreBlocksWaitForThem) {
+  const auto blocks = [](const std::string& kernel) {
     const ParsedModule parsed = ParseModule(kernel);
     EXPECT_TRUE(parsed.ok()) << kernel;
-    return parsed.ok() && ReadsRowsOnce(*parsed.module);
+    return parsed.ok() ? ResidentBlocks(*parsed.module) : -1;
   };
   const std::string begin =
       "kernel (%0: view<in, f32, [s0, s1]>, %1: view<out, f32, [s0]>) {\n"
       "  %x = view_load %0 [:, :] : tensor<f32, [s0, s1]>\n  %zero = constant 0.0 : f32\n"
       "  %s = reduce %x, %zero axes [1] combine add : tensor<f32, [s0]>\n";
   const std::string end = "  view_store %1 [:] = %s\n  return\n}\n";
-  EXPECT_TRUE(reads_once(begin + end));
-  EXPECT_FALSE(reads_once(
-      begin + "  %t = reduce %x, %zero axes [1] combine maximum : tensor<f32, [s0]>\n" + end));
-  EXPECT_FALSE(reads_once(kDifferences)) << "what is stored needs the row again";
+  EXPECT_EQ(blocks(begin + end), 3);
+  EXPECT_EQ(blocks("kernel (%0: view<in, f32, [s0]>, %1: view<out, f32, []>) {\n"
+                   "  %x = view_load %0 [:] : tensor<f32, [s0]>\n  %zero = constant 0.0 : f32\n"
+                   "  %s = reduce %x, %zero axes [0] combine add : tensor<f32, []>\n"
+                   "  view_store %1 [] = %s\n  return\n}\n"),
+            4);
+  EXPECT_EQ(blocks(begin +
+                   "  %t = reduce %x, %zero axes [1] combine maximum : tensor<f32, [s0]>\n" + end),
+            0);
+  EXPECT_EQ(blocks(kDifferences), 0) << "what is stored needs the row again";
 }
 
 TEST(EmitCuda, AHeldRowIsReadOnceByFullAccessesAndNeedsNoScratchMemory) {

@@ -33,7 +33,7 @@ lower::LowerOptions LoweringFor(const Module& module, const CompileInput& input,
 }
 
 cuda::EmitOptions EmitOptionsFor(const Module& module, const CompileOptions& options) {
-  cuda::EmitOptions result{.rows_read_once = cuda::ReadsRowsOnce(module),
+  cuda::EmitOptions result{.resident_blocks = cuda::ResidentBlocks(module),
                            .unroll = options.opt_level == 2};
   const std::vector<Parameter>& parameters = module.kernel_function().parameters;
   for (uint32_t i = 0; i < parameters.size(); ++i) {

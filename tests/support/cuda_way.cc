@@ -87,7 +87,7 @@ CudaCode CompileCuda(const Module& module, const lower::Lowered& lowered) {
     if (special.options.row_tiles > 0 && again.held_rows == 0) continue;
     options.special.push_back({special.suffix, std::move(again)});
   }
-  options.rows_read_once = cuda::ReadsRowsOnce(module);
+  options.resident_blocks = cuda::ResidentBlocks(module);
   options.architecture = CudaTarget();
   const auto source = cuda::EmitCuda(*lowered.program, options);
   if (!source.ok()) {
