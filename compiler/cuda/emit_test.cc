@@ -453,26 +453,40 @@ TEST(EmitCuda, WhichRowsAreHeldIsUpToTheCall) {
   }
 }
 
-TEST(EmitCuda, WhereRowsAreReadOnceMoreBlocksWaitForThem) {
+TEST(EmitCuda, WhatIsReadOnceMayWaitInMoreBlocks) {
   const auto blocks = [](const std::string& kernel) {
     const ParsedModule parsed = ParseModule(kernel);
     EXPECT_TRUE(parsed.ok()) << kernel;
     return parsed.ok() ? ResidentBlocks(*parsed.module) : -1;
   };
-  const std::string begin =
-      "kernel (%0: view<in, f32, [s0, s1]>, %1: view<out, f32, [s0]>) {\n"
-      "  %x = view_load %0 [:, :] : tensor<f32, [s0, s1]>\n  %zero = constant 0.0 : f32\n"
-      "  %s = reduce %x, %zero axes [1] combine add : tensor<f32, [s0]>\n";
-  const std::string end = "  view_store %1 [:] = %s\n  return\n}\n";
-  EXPECT_EQ(blocks(begin + end), 3);
   EXPECT_EQ(blocks("kernel (%0: view<in, f32, [s0]>, %1: view<out, f32, []>) {\n"
                    "  %x = view_load %0 [:] : tensor<f32, [s0]>\n  %zero = constant 0.0 : f32\n"
-                   "  %s = reduce %x, %zero axes [0] combine add : tensor<f32, []>\n"
+                   "  %s = reduce %x, %zero axes [0] combine add : f32\n"
                    "  view_store %1 [] = %s\n  return\n}\n"),
             4);
-  EXPECT_EQ(blocks(begin +
-                   "  %t = reduce %x, %zero axes [1] combine maximum : tensor<f32, [s0]>\n" + end),
-            0);
+  const auto rows = [](const std::string& reduces, const std::string& result) {
+    return "kernel (%0: view<in, f32, [s0, s1]>, %1: view<out, " + result +
+           ", [s0]>) {\n  %x = view_load %0 [:, :] : tensor<f32, [s0, s1]>\n"
+           "  %zero = constant 0.0 : f32\n" +
+           reduces + "  view_store %1 [:] = %r\n  return\n}\n";
+  };
+  const std::string sum = " = reduce %x, %zero axes [1] combine add : tensor<f32, [s0]>\n";
+  EXPECT_EQ(blocks(rows("  %r" + sum, "f32")), 0);
+  EXPECT_EQ(blocks(rows("  %s" + sum + "  %r" + sum, "f32")), 0);
+  EXPECT_EQ(
+      blocks(rows("  %begin = constant 0 : index\n  %one = constant 1 : index\n"
+                  "  %n = dim %0 axis 1 : index\n"
+                  "  %all = domain %begin, %n, %one : domain<[s1]>\n"
+                  "  %i = indices %all : tensor<index, [s1]>\n"
+                  "  %at = broadcast %i : tensor<index, [s0, s1]>\n"
+                  "  %pairs = make_tuple %x, %at : tuple<tensor<f32, [s0, s1]>, tensor<index, "
+                  "[s0, s1]>>\n"
+                  "  %none = make_tuple %zero, %begin : tuple<f32, index>\n"
+                  "  %m = reduce %pairs, %none axes [1] combine arg_max : tuple<tensor<f32, [s0]>, "
+                  "tensor<index, [s0]>>\n"
+                  "  %r = extract %m axis 1 : tensor<index, [s0]>\n",
+                  "index")),
+      3);
   EXPECT_EQ(blocks(kDifferences), 0) << "what is stored needs the row again";
 }
 
