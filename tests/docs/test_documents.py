@@ -32,6 +32,7 @@ RUN_ELSEWHERE = {
     "./tests/gpu/pack.sh": "by hand, for a machine with a GPU",
     "./tests/gpu/pack_device_numerics.sh": "by hand, for a machine with a GPU",
     "./tests/gpu/run.sh": "there",
+    "./tests/gpu/run.sh --only bench": "there",
     "./tests/gpu/run.sh --only cases,torch --match 'reductions|nn'": "there",
     "cmake --preset release": "second stage of tests/run.sh",
     "cmake --build --preset release": "second stage of tests/run.sh",
