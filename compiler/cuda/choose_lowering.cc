@@ -13,7 +13,7 @@ constexpr int kRowTiles = 8;        // of a row that a unit holds in registers
 constexpr int kWideProgram = 64;    // operations of KIR
 constexpr int kFewOperations = 24;  // likewise, for which a third of the registers is enough
 constexpr int kBlocksOfOneResult = 4;
-constexpr int kBlocksOfPairs = 3;  // which wait for each other from element to element
+constexpr int kBlocksOfPairs = 3;  // a value and its place, which follow from those before
 
 int OperationsOf(const Module& module) {
   int operations = 0;
@@ -21,7 +21,7 @@ int OperationsOf(const Module& module) {
   return operations;
 }
 
-// A read at places that a tensor of numbers gives.
+// A read of rows at places that a tensor of numbers gives.
 bool LooksUpRows(const Function& function, const intent::Op& op) {
   if (op.kind != intent::OpKind::kGather && op.kind != intent::OpKind::kViewLoad &&
       op.kind != intent::OpKind::kBufferLoad) {
@@ -29,9 +29,21 @@ bool LooksUpRows(const Function& function, const intent::Op& op) {
   }
   const size_t indices = IndexOperands(op.attr<IndexAttr>().terms);
   const auto first = op.operands.begin() + 1;
-  return std::any_of(first, first + static_cast<std::ptrdiff_t>(indices), [&](ValueId id) {
-    return function.type(id).IsTensor() && !function.type(id).shape().empty();
-  });
+  return function.type(op.result).rank() > 1 &&
+         std::any_of(first, first + static_cast<std::ptrdiff_t>(indices),
+                     [&](ValueId id) { return function.type(id).rank() > 0; });
+}
+
+// Whether few registers are enough for a thread's part of it: a number, or a pair of which one is
+// an index, combined by an operation of the language.
+bool IsNarrow(const Function& function, const intent::Op& reduce) {
+  if (reduce.attr<ReduceAttr>().combine == CombineKind::kRegion) return false;
+  const Type& type = function.type(reduce.operands[0]);
+  const std::vector<Type> leaves = type.IsProduct() ? type.fields() : std::vector<Type>{type};
+  return leaves.size() <= 2 && std::all_of(leaves.begin(), leaves.end(), [](const Type& leaf) {
+           return leaf.IsElementwise() &&
+                  (leaf.dtype() == DType::kIndex || BitWidth(leaf.dtype()) <= 32);
+         });
 }
 
 }  // namespace
@@ -40,34 +52,37 @@ int ResidentBlocks(const Module& module) {
   const Function& function = module.kernel_function();
   const intent::Op* reduce = nullptr;
   int stored = 0;  // the highest rank
-  bool once = OperationsOf(module) <= kFewOperations;
+  bool plain = OperationsOf(module) <= kFewOperations;
   ForEachOp(function.body, [&](const intent::Op& op) {
     switch (op.kind) {
       case intent::OpKind::kReduce:
-        once = once && reduce == nullptr;
+        plain = plain && reduce == nullptr;
         reduce = &op;
         break;
       case intent::OpKind::kViewStore:
         stored = std::max(stored, function.type(op.operands[1]).rank());
         break;
+      case intent::OpKind::kViewLoad:
+      case intent::OpKind::kReturn:
+        break;
       case intent::OpKind::kScan:
       case intent::OpKind::kContract:
       case intent::OpKind::kScaledContract:
       case intent::OpKind::kSparseContract:
-      case intent::OpKind::kRegionFold:
-      case intent::OpKind::kRegionScan:
-        once = false;
+      case intent::OpKind::kHistogram:
+        plain = false;
         break;
       default:
+        plain = plain && InfoOf(op.kind).effect == Effect::kPure && op.regions.empty();
         break;
     }
   });
-  if (!once || reduce == nullptr) return 0;
+  if (!plain || reduce == nullptr || !IsNarrow(function, *reduce)) return 0;
   const Type& type = function.type(reduce->operands[0]);
-  const Type& leaf = type.IsProduct() ? type.fields()[0] : type;
-  if (leaf.IsProduct() || stored >= leaf.rank()) return 0;
-  // Sums of long rows ran slower on an H200 with either, places of maxima faster with 3.
-  return stored == 0 ? kBlocksOfOneResult : type.IsProduct() ? kBlocksOfPairs : 0;
+  const bool pairs = type.IsProduct();
+  if (stored >= (pairs ? type.fields()[0] : type).rank()) return 0;
+  // Sums of long rows ran slower on an H200 with either.
+  return pairs ? kBlocksOfPairs : stored == 0 ? kBlocksOfOneResult : 0;
 }
 
 // Rows are what is reduced, scanned or looked up by its number, and of small kernels. Beside

@@ -27,8 +27,6 @@ struct Emitter::Linear {
 
 namespace {
 
-bool IsByteFloat(DType dtype) { return IsFloat(dtype) && BitWidth(dtype) == 8; }
-
 // Whether a stride is 1 as far as can be told: that of a view's last axis usually is.
 bool IsLikelyUnit(const tile::Program& program, Id stride) {
   const Op* op = program.definition(stride);
@@ -131,8 +129,7 @@ void Emitter::EmitOperand(const Block& region, const std::set<Id>& varying,
   const Op* load = program_.definition(element);
   // Matrix units that widen 8-bit floats themselves keep fewer bits of a sum.
   const bool widens = load != nullptr && load->kind == OpKind::kCast &&
-                      type(element).dtype == DType::kF16 &&
-                      IsByteFloat(type(load->operands[0]).dtype);
+                      type(element).dtype == DType::kF16 && FitsF16(type(load->operands[0]).dtype);
   if (widens) load = program_.definition(load->operands[0]);
   if (load != nullptr && load->kind == OpKind::kLoad && !load->has_mask &&
       !varying.contains(load->operands[0]) && IsGlobal(load->operands[0])) {

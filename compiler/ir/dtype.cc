@@ -55,4 +55,8 @@ bool IsAddressable(DType dtype) {
   return cls != DTypeClass::kWide && cls != DTypeClass::kNarrow;
 }
 
+bool FitsF16(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kF8E4M3FN || dtype == DType::kF8E5M2;
+}
+
 }  // namespace intent

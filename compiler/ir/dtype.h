@@ -38,5 +38,7 @@ bool IsUnsignedInteger(DType dtype);
 bool IsFloat(DType dtype);
 // May be an element of a view or buffer.
 bool IsAddressable(DType dtype);
+// f16 and the addressable floats of 8 bits, all of whose values f16 has.
+bool FitsF16(DType dtype);
 
 }  // namespace intent

@@ -428,7 +428,7 @@ class Lowerer {
   };
   SideLeaf LeafOf(const PackedSide& side) const;
   bool IsArgument(Id id) const;
-  bool HasKnownLines(const SideLeaf& leaf, Id uses) const;
+  bool HasKnownLines(const SideLeaf& leaf) const;
   // True where a copy pays; `uses`: rows or columns of the other side.
   Id LacksLines(const SideLeaf& leaf, Id uses);
   struct Lines {
@@ -440,8 +440,8 @@ class Lowerer {
   Binding OverLeaf(const Binding& value, const TensorPtr& leaf);
   void LayOut(PackedSide* side, const SideLeaf& leaf, DType dtype, Id condition);
   void GiveLines(PackedSide* side, Id uses);
-  // 8-bit floats become f16 in a copy, where every tile that reads them would do it again.
-  void WidenOnce(PackedSide* side, Id uses);
+  // 8-bit floats that enter as f16 become so in a copy.
+  void WidenSide(PackedSide* side);
   // --- contract_into_store.cc.
   bool IsLazyOrScalar(const Op& op) const;
   bool StoresWindow(const Op& store) const;

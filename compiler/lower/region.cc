@@ -13,7 +13,7 @@ constexpr int64_t kScalarMembers = 4096;  // of a slice whose members are single
 constexpr int64_t kSliceMembers = 256;    // of others, fewer where they are large
 constexpr int64_t kLeastMembers = 16;
 constexpr int64_t kSliceElements = 1 << 18;
-// Of a task on units, where merging summaries takes longer than what the next slice is far from.
+// Of a task with products, whose block merges summaries more slowly than it reads a longer slice.
 constexpr int64_t kTaskMembers = 1024;
 constexpr int64_t kTaskElements = 1 << 19;
 constexpr int64_t kTaskMultiple = 64;
@@ -53,12 +53,13 @@ Lowerer::RegionSource Lowerer::SourceOf(const Op& op) {
                                           : kSliceMembers;
   source.slice = b().Index(source.most);
   if (options_.region_slice == 0 && !scalars) {
-    const auto near = [&](int64_t elements) {
-      return b().FloorDiv(b().Index(elements), b().Max(member, one));
-    };
-    const Id fitting = HasParts()
-                           ? b().Mul(near(kTaskElements / kTaskMultiple), b().Index(kTaskMultiple))
-                           : near(kSliceElements);
+    const Id near =
+        b().FloorDiv(b().Index(HasParts() ? kTaskElements : kSliceElements), b().Max(member, one));
+    // Whole steps of a product, where a slice has some.
+    const Id multiple = b().Index(kTaskMultiple);
+    const Id fitting = !HasParts() ? near
+                                   : b().Select(b().Less(near, multiple), near,
+                                                b().Sub(near, b().Mod(near, multiple)));
     source.slice = b().Max(b().Index(kLeastMembers), b().Min(source.slice, fitting));
   }
   source.slice = b().Min(source.slice, b().Max(source.extent, one));

@@ -15,9 +15,6 @@ constexpr int64_t kFewRows = 4;      // they leave most of a tile empty
 constexpr int64_t kFewInTask = 16;   // the same where a task's other tiles could be of a warp
 constexpr int kPlainOperations = 4;  // one in another, of an operand computed where it is read
 
-bool IsByteFloat(DType dtype) { return IsFloat(dtype) && BitWidth(dtype) == 8; }
-bool FitsF16(DType dtype) { return dtype == DType::kF16 || IsByteFloat(dtype); }
-
 bool IsConversion(const Tensor& tensor) {
   return !tensor.strided && tensor.op != nullptr && tensor.op->kind == OpKind::kCast;
 }
@@ -110,8 +107,8 @@ Lowerer::PackedProblem Lowerer::PlaceUnitContract(const Binding& lhs, const Bind
   const DType l = problem.left.value.tensor->dtype, r = problem.right.value.tensor->dtype;
   problem.left.element = ElementOf(l, r, problem.dtype);
   problem.right.element = ElementOf(r, l, problem.dtype);
-  WidenOnce(&problem.left, problem.columns);
-  WidenOnce(&problem.right, problem.rows);
+  WidenSide(&problem.left);
+  WidenSide(&problem.right);
   return problem;
 }
 
