@@ -21,6 +21,11 @@ int OperationsOf(const Module& module) {
   return operations;
 }
 
+bool IsMatrixProduct(intent::OpKind kind) {
+  return kind == intent::OpKind::kContract || kind == intent::OpKind::kScaledContract ||
+         kind == intent::OpKind::kSparseContract;
+}
+
 // A read of rows at places that a tensor of numbers gives.
 bool LooksUpRows(const Function& function, const intent::Op& op) {
   if (op.kind != intent::OpKind::kGather && op.kind != intent::OpKind::kViewLoad &&
@@ -66,14 +71,12 @@ int ResidentBlocks(const Module& module) {
       case intent::OpKind::kReturn:
         break;
       case intent::OpKind::kScan:
-      case intent::OpKind::kContract:
-      case intent::OpKind::kScaledContract:
-      case intent::OpKind::kSparseContract:
       case intent::OpKind::kHistogram:
         plain = false;
         break;
       default:
-        plain = plain && InfoOf(op.kind).effect == Effect::kPure && op.regions.empty();
+        plain = plain && InfoOf(op.kind).effect == Effect::kPure && op.regions.empty() &&
+                !IsMatrixProduct(op.kind);
         break;
     }
   });
@@ -95,9 +98,7 @@ std::vector<SpecialLowering> SpecialLowerings(const Module& module,
   ForEachOp(module.kernel_function().body, [&](const intent::Op& op) {
     has_rows |= op.kind == intent::OpKind::kReduce || op.kind == intent::OpKind::kScan;
     looks_up |= LooksUpRows(module.kernel_function(), op);
-    has_products |= op.kind == intent::OpKind::kContract ||
-                    op.kind == intent::OpKind::kScaledContract ||
-                    op.kind == intent::OpKind::kSparseContract;
+    has_products |= IsMatrixProduct(op.kind);
   });
   const bool small = !has_products && OperationsOf(module) <= kWideProgram;
   if (!small || !(has_rows || looks_up)) return {};

@@ -56,10 +56,11 @@ Lowerer::RegionSource Lowerer::SourceOf(const Op& op) {
     const Id near =
         b().FloorDiv(b().Index(HasParts() ? kTaskElements : kSliceElements), b().Max(member, one));
     // Whole steps of a product, where a slice has some.
-    const Id multiple = b().Index(kTaskMultiple);
-    const Id fitting = !HasParts() ? near
-                                   : b().Select(b().Less(near, multiple), near,
-                                                b().Sub(near, b().Mod(near, multiple)));
+    Id fitting = near;
+    if (HasParts()) {
+      const Id multiple = b().Index(kTaskMultiple);
+      fitting = b().Select(b().Less(near, multiple), near, b().Sub(near, b().Mod(near, multiple)));
+    }
     source.slice = b().Max(b().Index(kLeastMembers), b().Min(source.slice, fitting));
   }
   source.slice = b().Min(source.slice, b().Max(source.extent, one));
