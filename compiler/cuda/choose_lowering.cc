@@ -4,6 +4,7 @@
 
 #include "compiler/cuda/emit.h"
 #include "compiler/ir/index_operands.h"
+#include "compiler/plan/arithmetic.h"
 
 namespace intent::cuda {
 namespace {
@@ -19,11 +20,6 @@ int OperationsOf(const Module& module) {
   int operations = 0;
   ForEachOp(module.kernel_function().body, [&](const intent::Op&) { ++operations; });
   return operations;
-}
-
-bool IsMatrixProduct(intent::OpKind kind) {
-  return kind == intent::OpKind::kContract || kind == intent::OpKind::kScaledContract ||
-         kind == intent::OpKind::kSparseContract;
 }
 
 // A read of rows at places that a tensor of numbers gives.
@@ -76,7 +72,7 @@ int ResidentBlocks(const Module& module) {
         break;
       default:
         plain = plain && InfoOf(op.kind).effect == Effect::kPure && op.regions.empty() &&
-                !IsMatrixProduct(op.kind);
+                !plan::IsContraction(op);
         break;
     }
   });
@@ -98,7 +94,7 @@ std::vector<SpecialLowering> SpecialLowerings(const Module& module,
   ForEachOp(module.kernel_function().body, [&](const intent::Op& op) {
     has_rows |= op.kind == intent::OpKind::kReduce || op.kind == intent::OpKind::kScan;
     looks_up |= LooksUpRows(module.kernel_function(), op);
-    has_products |= IsMatrixProduct(op.kind);
+    has_products |= plan::IsContraction(op);
   });
   const bool small = !has_products && OperationsOf(module) <= kWideProgram;
   if (!small || !(has_rows || looks_up)) return {};

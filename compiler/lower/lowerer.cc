@@ -2,6 +2,7 @@
 
 #include "compiler/diag/check.h"
 #include "compiler/driver/intent_call.h"
+#include "compiler/plan/arithmetic.h"
 #include "compiler/plan/describe.h"
 #include "compiler/plan/reshape.h"
 #include "compiler/tile/fuse_multiply_add.h"
@@ -19,10 +20,7 @@ bool Lowerer::ContractsInside(const Op& op) const {
   bool found = false;
   for (const auto& region : op.regions) {
     ForEachOp(*region, [&](const Op& inner) {
-      if (inner.kind != OpKind::kContract && inner.kind != OpKind::kScaledContract &&
-          inner.kind != OpKind::kSparseContract) {
-        return;
-      }
+      if (!plan::IsContraction(inner)) return;
       const Extent count = ElementCount(ResultType(inner).shape());
       found |= !count.IsConstant() || count.constant() > kSmallProduct;
     });

@@ -26,4 +26,10 @@ inline bool IsArithmetic(const Op& op) {
   return op.kind == OpKind::kRandomBits || (IsElementwise(op) && op.kind != OpKind::kBitcast);
 }
 
+// Sums of products of two operands, whatever their format.
+inline bool IsContraction(const Op& op) {
+  return op.kind == OpKind::kContract || op.kind == OpKind::kScaledContract ||
+         op.kind == OpKind::kSparseContract;
+}
+
 }  // namespace intent::plan
